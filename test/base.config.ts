@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { texts } from "../packages/_build/texts.js";
+import { SkippedReporter } from "./skipped-reporter.js";
 
 /** The settings that all suites share. */
 export default defineConfig({
@@ -13,6 +14,11 @@ export default defineConfig({
     },
   },
   test: {
+    reporters: [
+      "default",
+      ...(process.env["GITHUB_ACTIONS"] ? ["github-actions"] : []),
+      new SkippedReporter(),
+    ],
     globalSetup: [fileURLToPath(new URL("kit/run-folder.ts", import.meta.url))],
     // The limit ends tests that hang, and no others: they must pass on a busy machine.
     testTimeout: 600_000,

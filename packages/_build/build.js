@@ -3,6 +3,7 @@ import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { rolldown } from "rolldown";
+import { isPackage } from "./is-package.js";
 import { extensionAlias, texts } from "./texts.js";
 
 /*
@@ -49,7 +50,7 @@ for (const file of files) {
   const alias = isForNode ? onNode : {};
   const bundle = await rolldown({
     input: { [`${name}${isForNode ?? ""}`]: `src/${name}.ts` },
-    external: (id) => !id.startsWith(".") && !id.startsWith("/") && !(id in alias),
+    external: (id) => isPackage(id) && !(id in alias),
     tsconfig: "tsconfig.build.json",
     resolve: { alias, extensionAlias },
     plugins: [texts],

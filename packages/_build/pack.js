@@ -12,6 +12,7 @@ import {
 import { tmpdir } from "node:os";
 import { join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { npmCommand } from "./npm.js";
 
 /*
  * `npm run pack`: writes the tarballs of all public packages to `packed/`, or to the folder that is given, and prints the line that installs
@@ -19,6 +20,7 @@ import { fileURLToPath } from "node:url";
  */
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
+const [npm, ...first] = npmCommand("npm");
 const packed = resolve(process.argv[2] ?? join(root, "packed"));
 
 const git = (...args) =>
@@ -69,8 +71,8 @@ try {
     };
     writeFileSync(join(copy, "package.json"), `${JSON.stringify(snapshot, undefined, 2)}\n`);
     execFileSync(
-      "npm",
-      ["pack", "--ignore-scripts", "--loglevel=error", "--pack-destination", packed],
+      npm,
+      [...first, "pack", "--ignore-scripts", "--loglevel=error", "--pack-destination", packed],
       {
         cwd: copy,
         stdio: ["ignore", "ignore", "inherit"],

@@ -1,5 +1,6 @@
 import { readdirSync } from "node:fs";
 import { defineConfig } from "rolldown";
+import { isPackage } from "../_build/is-package.js";
 
 // Processes start files of `dist` by name, so each module stays one. Node runs no TypeScript, so the
 // modules of the test kit are built too.
@@ -7,6 +8,6 @@ export default defineConfig({
   input: readdirSync("src", { recursive: true, encoding: "utf8" })
     .filter((file) => /(?<!\.d)\.ts$/.test(file))
     .map((file) => `src/${file}`),
-  external: (id) => !/^[./]|^@svc-webhooks\/kit\//.test(id),
+  external: (id) => isPackage(id) && !id.startsWith("@svc-webhooks/kit/"),
   output: { dir: "dist", cleanDir: true, preserveModules: true, preserveModulesRoot: "src" },
 });

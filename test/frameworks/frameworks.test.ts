@@ -18,6 +18,7 @@ import { observedReceiver } from "@svc-webhooks/kit/receivers";
 import { signedDelivery } from "@svc-webhooks/testing";
 import Fastify from "fastify";
 import Koa from "koa";
+import { testPosix } from "@svc-webhooks/kit/systems";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { codeOf, moduleOf, preload, versionsOf } from "./page.js";
 import { projects } from "./projects.js";
@@ -316,7 +317,7 @@ describe("without a framework", () => {
     );
   }
 
-  test.each([
+  testPosix.each([
     [
       "Bun",
       async () => {

@@ -1,13 +1,11 @@
-import { execFile } from "node:child_process";
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { promisify } from "node:util";
-import { root } from "@svc-webhooks/kit/programs";
+import { outputOf, root } from "@svc-webhooks/kit/programs";
+import { npm } from "@svc-webhooks/kit/npm";
+import { npx, npxStart } from "@svc-webhooks/kit/npx";
 import { spawned, type Served } from "@svc-webhooks/kit/launch";
 import { buildFolder, codeOf, preload } from "./page.js";
 import type { Project } from "./projects.js";
-
-const run = promisify(execFile);
 
 /** Packs the workspace's packages that the projects install. Resolves to their tarballs. */
 export async function packPackages(): Promise<readonly string[]> {
@@ -15,7 +13,7 @@ export async function packPackages(): Promise<readonly string[]> {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   const workspaces = ["core", "node"].flatMap((name) => ["--workspace", `packages/${name}`]);
-  await run("npm", ["pack", "--pack-destination", folder, ...workspaces], { cwd: root });
+  outputOf(await npm(["pack", "--pack-destination", folder, ...workspaces], { cwd: root }));
   return readdirSync(folder).map((file) => `${folder}/${file}`);
 }
 
@@ -42,7 +40,7 @@ if (isMainThread) process.chdir(${JSON.stringify(cwd)});`,
     writeFileSync(`${cwd}/${name}`, text);
   }
   const options = ["--no-audit", "--no-fund", "--no-package-lock", "--no-workspaces"];
-  await run("npx", [...node22, "npm", "install", ...options, ...tarballs, ...packages], { cwd });
+  outputOf(await npx([...node22, "npm", "install", ...options, ...tarballs, ...packages], { cwd }));
 
   const env: NodeJS.ProcessEnv = {
     ...process.env,
@@ -55,7 +53,7 @@ if (isMainThread) process.chdir(${JSON.stringify(cwd)});`,
   };
   const preloaded = ["node", "--import", `${cwd}/preload.mjs`];
   for (const command of commands.slice(0, -1)) {
-    await run("npx", [...node22, ...preloaded, ...command], { cwd, env });
+    outputOf(await npx([...node22, ...preloaded, ...command], { cwd, env }));
   }
   const [program = "", ...args] = commands.at(-1) ?? [];
   return (environment = {}) => {
@@ -64,6 +62,6 @@ if (isMainThread) process.chdir(${JSON.stringify(cwd)});`,
       ([name, value]) => `${name}=${value}`,
     );
     const command = ["env", ...settings, ...preloaded, `${cwd}/${program}`, ...args];
-    return spawned("npx", ...node22, ...command);
+    return spawned(...npxStart, ...node22, ...command);
   };
 }

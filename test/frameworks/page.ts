@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
+import { isPackage } from "../../packages/_build/is-package.js";
 import { textOf } from "../package/readme.js";
 
 /**
@@ -33,7 +34,7 @@ export async function moduleOf(name: string, code: string): Promise<string> {
   writeFileSync(input, code);
   const bundle = await rolldown({
     input,
-    external: /^[^./]/,
+    external: isPackage,
     platform: "node",
     transform: { decorator: { legacy: true } },
   });

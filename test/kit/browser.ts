@@ -1,19 +1,14 @@
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
-import { afterAll, describe, expect, onTestFinished } from "vitest";
+import { afterAll, expect, onTestFinished } from "vitest";
 import { chromiumPath, launchChromium } from "./chromium.js";
 import { watchPages } from "./page-problems.js";
+import { describeRequiring } from "./requiring.js";
 
-if (chromiumPath === undefined && process.env["CI"]) {
-  throw new Error("chromium is not installed. In CI, install it: no test may be skipped.");
-}
-
-const describeOrSkip = chromiumPath === undefined ? describe.skip : describe;
-
-/** `describe` for tests that need a browser. Without `chromium`, they are skipped by name. */
-export const describeWithBrowser = (name: string, body: () => void): void => {
-  const shown = chromiumPath === undefined ? `${name} (SKIPPED: chromium is not installed)` : name;
-  describeOrSkip(shown, body);
-};
+/** `describe` for tests that need a browser. */
+export const describeWithBrowser: ReturnType<typeof describeRequiring> = describeRequiring(
+  "chromium",
+  chromiumPath !== undefined,
+);
 
 let launched: Promise<Browser> | undefined;
 

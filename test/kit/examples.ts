@@ -4,6 +4,7 @@ import { signedDelivery } from "@svc-webhooks/testing";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import type { Served } from "./launch.js";
 import { run } from "./programs.js";
+import { testRequiring } from "./requiring.js";
 import { codeOf } from "./web.js";
 
 /** The value of `SVC_WEBHOOK_SECRET` in the examples' READMEs. */
@@ -51,8 +52,7 @@ const missing = ["bash", "curl", "openssl"].filter((tool) => spawnSync(tool, ["-
 
 /** Runs the README's block that signs and sends a delivery, against the running server. */
 export function testReadmeCurl(folder: string, origin: () => string | Promise<string>): void {
-  // The test is skipped on a machine without the tools. In CI, missing tools fail the test.
-  test.skipIf(missing.length > 0 && !process.env["CI"])(
+  testRequiring(missing.join(" and "), missing.length === 0)(
     "the README's curl is accepted",
     async () => {
       const readme = readFileSync(`${folder}README.md`, "utf8");

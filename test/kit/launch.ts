@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { rolldown } from "rolldown";
@@ -33,6 +33,12 @@ export const environment = (): NodeJS.ProcessEnv => ({
   NEXT_TELEMETRY_DISABLED: "1",
 });
 
+/** Ends a process and those that it has started. Windows has no process groups. */
+function endGroup(pid: number): void {
+  if (process.platform === "win32") spawnSync("taskkill", ["/pid", String(pid), "/t", "/f"]);
+  else process.kill(-pid, "SIGKILL");
+}
+
 /** Starts a server that prints its port at the end of a line. */
 export async function spawned(command: string, ...args: readonly string[]): Promise<Served> {
   const child = spawn(command, args, {
@@ -62,7 +68,7 @@ export async function spawned(command: string, ...args: readonly string[]): Prom
     close() {
       // A process that a signal ended has no exit code. Its group id may be unused or belong to another process.
       const isRunning = child.exitCode === null && child.signalCode === null;
-      if (child.pid && isRunning) process.kill(-child.pid, "SIGKILL");
+      if (child.pid && isRunning) endGroup(child.pid);
       return exited;
     },
   };

@@ -69,6 +69,16 @@ export function run(
   return ended;
 }
 
+/**
+ * Returns what a program has printed.
+ *
+ * @throws Error with its output if it failed
+ */
+export function outputOf({ exitCode, stdout, stderr }: Ended): string {
+  if (exitCode !== 0) throw new Error(`A program exited with ${exitCode}: ${stdout}${stderr}`);
+  return stdout;
+}
+
 export const node = (args: readonly string[], options: RunOptions): Promise<Ended> =>
   run(process.execPath, args, options);
 

@@ -1,11 +1,12 @@
 import { describeWithPostgres } from "@svc-webhooks/kit/postgres-server";
+import { sized } from "@svc-webhooks/kit/sized";
 import { expect, test } from "vitest";
 import { runEngineTests } from "./engine.js";
 import { installed } from "./install.js";
 
 /** The number of events of each run, and its seeds: by default, a new one. */
 const env = {
-  CHAOS_EVENTS: process.env["CHAOS_EVENTS"] ?? "1000",
+  CHAOS_EVENTS: process.env["CHAOS_EVENTS"] ?? sized("500", "1000"),
   CHAOS_SEED: process.env["CHAOS_SEED"] ?? String(Date.now() % 100_000),
 };
 

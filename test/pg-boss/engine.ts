@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { root, run } from "@svc-webhooks/kit/programs";
+import { npx } from "@svc-webhooks/kit/npx";
+import { root } from "@svc-webhooks/kit/programs";
 import { expect } from "vitest";
 
 /** The results of Vitest's reporter `json`. */
@@ -30,8 +31,7 @@ export async function runEngineTests(
   const node = ["--yes", "--package", `node@${version}`, "node"];
   const vitest = ["node_modules/vitest/vitest.mjs", "run", ...files];
   const options = ["--config", `test/${suite}/engine/vitest.config.ts`, "--outputFile", report];
-  const { exitCode, stdout, stderr } = await run(
-    "npx",
+  const { exitCode, stdout, stderr } = await npx(
     [...node, ...vitest, ...options, "--reporter", "json", "--reporter", "default"],
     { cwd: root, env: { ENGINE_FOLDER: folder, ...env } },
   );

@@ -1,6 +1,7 @@
 import { cpSync } from "node:fs";
 import { join } from "node:path";
-import { root, run } from "@svc-webhooks/kit/programs";
+import { npx } from "@svc-webhooks/kit/npx";
+import { root } from "@svc-webhooks/kit/programs";
 import { describeWithPostgres, postgresServer } from "@svc-webhooks/kit/postgres-server";
 import { beforeAll, expect, onTestFinished, test } from "vitest";
 import { codeBlocks, textOf } from "../package/readme.js";
@@ -40,8 +41,7 @@ describeWithPostgres("the package for pg-boss", () => {
     onTestFinished(() => server.close());
     const example = join(folder, "inbox-postgres");
     cpSync(join(root, "examples/inbox-postgres"), example, { recursive: true });
-    const { exitCode, stdout } = await run(
-      "npx",
+    const { exitCode, stdout } = await npx(
       ["--yes", "--package", "node@24", "node", join(example, "demo.mjs")],
       { cwd: example, env: { DATABASE_URL: server.connectionString } },
     );

@@ -1,6 +1,8 @@
 import { mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { outsideDirectory, root, run } from "@svc-webhooks/kit/programs";
+import { npm } from "@svc-webhooks/kit/npm";
+import { npx } from "@svc-webhooks/kit/npx";
+import { outputOf, outsideDirectory, root } from "@svc-webhooks/kit/programs";
 
 /** The settings of an installation. */
 interface Installation {
@@ -20,16 +22,11 @@ export async function installedWith(
   mkdirSync(tarballs);
   if (own.length > 0) {
     const workspaces = own.flatMap((name) => ["--workspace", `packages/${name}`]);
-    await succeed("npm", ["pack", "--pack-destination", tarballs, ...workspaces], root);
+    outputOf(await npm(["pack", "--pack-destination", tarballs, ...workspaces], { cwd: root }));
   }
   const packed = readdirSync(tarballs).map((file) => join(tarballs, file));
   const options = ["--no-audit", "--no-fund", "--no-package-lock", "--prefix", folder];
-  const npm = ["--yes", "--package", `node@${node}`, "npm", "install"];
-  await succeed("npx", [...npm, ...options, ...packages, ...packed], folder);
+  const install = ["--yes", "--package", `node@${node}`, "npm", "install", ...options];
+  outputOf(await npx([...install, ...packages, ...packed], { cwd: folder }));
   return folder;
-}
-
-async function succeed(program: string, args: readonly string[], cwd: string): Promise<void> {
-  const { exitCode, stderr } = await run(program, args, { cwd });
-  if (exitCode !== 0) throw new Error(stderr);
 }

@@ -3,6 +3,7 @@ import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import { spawned, type Served } from "@svc-webhooks/kit/launch";
 import { nextDev, nextStart } from "@svc-webhooks/kit/next";
+import { npxStart } from "@svc-webhooks/kit/npx";
 import { signedDelivery } from "@svc-webhooks/testing";
 import { script } from "./launch.js";
 import { next15Project } from "./next15.js";
@@ -26,7 +27,7 @@ const deno = async (): Promise<Served> =>
 
 /** Returns a Node of a version other than the one that runs the tests, downloaded if necessary. */
 const nodeVersion = (major: number) => async () =>
-  spawned("npx", "-y", "-p", `node@${major}`, "node", await script("node"));
+  spawned(...npxStart, "-y", "-p", `node@${major}`, "node", await script("node"));
 
 const nextRouters = {
   "Next.js App Router, Node": "next-node",

@@ -7,12 +7,13 @@ import { bundled, spawned, type Served } from "@svc-webhooks/kit/launch";
 import { workerd as startWorker } from "@svc-webhooks/kit/workers";
 import { createHandler, EdgeRuntime } from "edge-runtime";
 import { rolldown } from "rolldown";
+import { isPackage } from "../../packages/_build/is-package.js";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 
 /** Bundles a `serve/*.ts` into one script, for runtimes that resolve packages by themselves. */
 export async function script(name: string): Promise<string> {
-  const bundle = await rolldown({ input: `${here}serve/${name}.ts`, external: /^[^./]/ });
+  const bundle = await rolldown({ input: `${here}serve/${name}.ts`, external: isPackage });
   const file = `${here}.build/${name}.mjs`;
   await bundle.write({ file });
   return file;

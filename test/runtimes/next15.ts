@@ -1,11 +1,9 @@
-import { execFile } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
+import { npm } from "@svc-webhooks/kit/npm";
+import { outputOf, root } from "@svc-webhooks/kit/programs";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
-const root = fileURLToPath(new URL("../..", import.meta.url));
-const run = promisify(execFile);
 
 /** Creates a separate project with the same app, the packages from their tarballs and an older Next.js. */
 export async function next15Project(): Promise<string> {
@@ -20,13 +18,13 @@ export async function next15Project(): Promise<string> {
 
   const packages = ["core", "crash-test", "schemes", "node", "next", "testing"];
   const workspaces = packages.flatMap((name) => ["--workspace", `packages/${name}`]);
-  await run("npm", ["pack", "--pack-destination", `${project}/tarballs`, ...workspaces], {
-    cwd: root,
-  });
+  outputOf(
+    await npm(["pack", "--pack-destination", `${project}/tarballs`, ...workspaces], { cwd: root }),
+  );
   const tarballs = readdirSync(`${project}/tarballs`).map((file) => `./tarballs/${file}`);
   writeFileSync(`${project}/package.json`, '{ "private": true, "type": "module" }');
   const versions = ["next@15.5.28", "react@19.1.10", "react-dom@19.1.10"];
   const options = ["--no-audit", "--no-fund", "--no-package-lock", "--no-workspaces"];
-  await run("npm", ["install", ...options, ...tarballs, ...versions], { cwd: project });
+  outputOf(await npm(["install", ...options, ...tarballs, ...versions], { cwd: project }));
   return `${project}/next`;
 }

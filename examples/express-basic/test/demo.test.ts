@@ -4,7 +4,9 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
+import { npm } from "@svc-webhooks/kit/npm";
 import { root } from "@svc-webhooks/kit/programs";
+import { testRequiring } from "@svc-webhooks/kit/requiring";
 
 const demo = fileURLToPath(new URL("../dist/demo.js", import.meta.url));
 const run = promisify(execFile);
@@ -31,7 +33,7 @@ function expectInOrder(text: string, lines: readonly RegExp[]): void {
 }
 
 describe("npm run demo:receiver", () => {
-  const output = run("npm", ["run", "demo:receiver"], { cwd: root });
+  const output = npm(["run", "demo:receiver"], { cwd: root });
 
   test("passes every step and exits with 0, without colours in a pipe", async () => {
     const { stdout } = await output;
@@ -56,10 +58,9 @@ describe("npm run demo:receiver", () => {
   });
 });
 
-// This test is skipped on a laptop without curl, but fails in CI.
-const noCurl = spawnSync("curl", ["--version"]).status !== 0 && !process.env["CI"];
+const hasCurl = spawnSync("curl", ["--version"]).status === 0;
 
-test.skipIf(noCurl)(
+testRequiring("curl", hasCurl)(
   "with --serve the demo keeps listening and prints a curl command that works",
   async () => {
     const child = spawn(process.execPath, [demo, "--serve"], {

@@ -6,11 +6,12 @@ import {
   postgresServer,
   type PostgresServer,
 } from "@svc-webhooks/kit/postgres-server";
+import { npmStart } from "@svc-webhooks/kit/npm";
 import { startStory } from "@svc-webhooks/kit/story";
 
 const story = fileURLToPath(new URL("../dist/start.js", import.meta.url));
 const direct = [process.execPath, "--liftoff-only", story] as const;
-const readmeCommand = ["npm", "start", "-w", "examples/express-postgres"] as const;
+const readmeCommand = [...npmStart, "start", "-w", "examples/express-postgres"] as const;
 
 const start = (
   context: TestContext,

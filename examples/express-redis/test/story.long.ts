@@ -2,11 +2,12 @@ import { fileURLToPath } from "node:url";
 import { Redis } from "ioredis";
 import { expect, test, type TestContext } from "vitest";
 import { describeWithRedis, redisServer } from "@svc-webhooks/kit/redis-server";
+import { npmStart } from "@svc-webhooks/kit/npm";
 import { startStory } from "@svc-webhooks/kit/story";
 
 const story = fileURLToPath(new URL("../dist/start.js", import.meta.url));
 const direct = [process.execPath, story] as const;
-const readmeCommand = ["npm", "start", "-w", "examples/express-redis"] as const;
+const readmeCommand = [...npmStart, "start", "-w", "examples/express-redis"] as const;
 
 const start = (
   context: TestContext,

@@ -1,5 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { setTimeout as pause } from "node:timers/promises";
+import { npmStart } from "@svc-webhooks/kit/npm";
+import { sized } from "@svc-webhooks/kit/sized";
 import { startStory } from "@svc-webhooks/kit/story";
 import { expect, test } from "vitest";
 import { textOf } from "../../../test/package/readme.js";
@@ -7,7 +9,7 @@ import { textOf } from "../../../test/package/readme.js";
 const demo = fileURLToPath(new URL("../demo.mjs", import.meta.url));
 
 test("the demo prints what its page shows, and removes its file", async (context) => {
-  const command = ["npm", "start", "--silent", "-w", "examples/express-sqlite"] as const;
+  const command = [...npmStart, "start", "--silent", "-w", "examples/express-sqlite"] as const;
   const { exitCode, stdout, leftBehind } = await startStory(context, command, {}).ended();
   const [, shown] =
     /^```\n(300 events[^]*?)^```$/m.exec(textOf("examples/express-sqlite/README.md")) ?? [];
@@ -16,7 +18,7 @@ test("the demo prints what its page shows, and removes its file", async (context
 });
 
 // They go from the start of the process to the time when server B waits for a lease. Every moment must end the same.
-const moments = Array.from({ length: 12 }, (_, index) => index * 250);
+const moments = Array.from({ length: sized(4, 12) }, (_, index) => index * sized(750, 250));
 
 const at = (ends: readonly ("interrupt" | "terminate" | "kill")[]) =>
   moments.flatMap((afterMs) => ends.map((end) => [end, afterMs] as const));

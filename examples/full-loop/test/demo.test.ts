@@ -1,18 +1,18 @@
-import { execFile, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { promisify } from "node:util";
+import { testPosix } from "@svc-webhooks/kit/systems";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { npm } from "@svc-webhooks/kit/npm";
 import { emptyFolder, opener } from "@svc-webhooks/kit/opener";
 import { node, root } from "@svc-webhooks/kit/programs";
 import { until } from "@svc-webhooks/kit/until";
 
-const run = promisify(execFile);
 const demo = join(root, "examples/full-loop/dist/demo.js");
 
 describe("npm run demo", () => {
-  const output = run("npm", ["run", "-s", "demo"], { cwd: root });
+  const output = npm(["run", "-s", "demo"], { cwd: root });
 
   test.each([
     ["a failed handler is retried", /500 handler_failed\n(.*\n){1,3}.*attempt 2 .* 200 processed/],
@@ -73,48 +73,54 @@ async function takeUsualPort() {
 }
 
 describe("--serve keeps everything running", () => {
-  test("for emails from the page, until Ctrl-C, on the command line's port if it is free", async () => {
-    const { isFree, release } = await takeUsualPort();
-    await release();
-    const { shows, page, output, after, stop } = started(["--serve"], emptyFolder());
-    const url = await page();
-    expect(url === "http://127.0.0.1:4010/").toBe(isFree);
-    expect(await shows(/^Everything keeps running until Ctrl-C\. .* (http\S+)\n/m)).toBe(url);
-    const send = (body: object) =>
-      fetch(`${url}_sandbox/test-email`, {
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        body: JSON.stringify(body),
-      });
-    expect((await send({})).status).toBe(202);
-    const handled = /^.*←  email\.\w+, attempt 1 +200 processed$/gm;
-    await until(() => after().match(handled)?.length === 2, "both events are handled");
-    expect((await send({ subject: "Broken" })).status).toBe(202);
-    const failed = /^.*←  email\.\w+, attempt \d +500 handler_failed$/gm;
-    await until(() => (after().match(failed)?.length ?? 0) > 2, "the service tries again");
-    const html = await (await fetch(url, { headers: { accept: "text/html" } })).text();
-    for (const named of ["Send a test email", ">…<", 'name="subject"'])
-      expect(html).toContain(named);
-    expect(await stop("SIGINT")).toEqual([0, null]);
-    // The demo has not looked for a browser.
-    expect(output()).not.toContain("was not found");
-  });
+  testPosix(
+    "for emails from the page, until Ctrl-C, on the command line's port if it is free",
+    async () => {
+      const { isFree, release } = await takeUsualPort();
+      await release();
+      const { shows, page, output, after, stop } = started(["--serve"], emptyFolder());
+      const url = await page();
+      expect(url === "http://127.0.0.1:4010/").toBe(isFree);
+      expect(await shows(/^Everything keeps running until Ctrl-C\. .* (http\S+)\n/m)).toBe(url);
+      const send = (body: object) =>
+        fetch(`${url}_sandbox/test-email`, {
+          method: "POST",
+          headers: { "content-type": "application/json" },
+          body: JSON.stringify(body),
+        });
+      expect((await send({})).status).toBe(202);
+      const handled = /^.*←  email\.\w+, attempt 1 +200 processed$/gm;
+      await until(() => after().match(handled)?.length === 2, "both events are handled");
+      expect((await send({ subject: "Broken" })).status).toBe(202);
+      const failed = /^.*←  email\.\w+, attempt \d +500 handler_failed$/gm;
+      await until(() => (after().match(failed)?.length ?? 0) > 2, "the service tries again");
+      const html = await (await fetch(url, { headers: { accept: "text/html" } })).text();
+      for (const named of ["Send a test email", ">…<", 'name="subject"'])
+        expect(html).toContain(named);
+      expect(await stop("SIGINT")).toEqual([0, null]);
+      // The demo has not looked for a browser.
+      expect(output()).not.toContain("was not found");
+    },
+  );
 
-  test("on another port if that one is taken, until SIGTERM, although a page is connected", async () => {
-    const { release } = await takeUsualPort();
-    onTestFinished(() => void release());
-    const { shows, page, stop } = started(["--serve"], emptyFolder());
-    expect(new URL(await page()).port).not.toBe("4010");
-    await shows(/(keeps running) until Ctrl-C/);
-    const stream = await fetch(`${await page()}_sandbox/stream`);
-    expect(stream.status).toBe(200);
-    expect(await stop("SIGTERM")).toEqual([0, null]);
-    await expect(stream.text()).rejects.toThrow(/terminated/);
-  });
+  testPosix(
+    "on another port if that one is taken, until SIGTERM, although a page is connected",
+    async () => {
+      const { release } = await takeUsualPort();
+      onTestFinished(() => void release());
+      const { shows, page, stop } = started(["--serve"], emptyFolder());
+      expect(new URL(await page()).port).not.toBe("4010");
+      await shows(/(keeps running) until Ctrl-C/);
+      const stream = await fetch(`${await page()}_sandbox/stream`);
+      expect(stream.status).toBe(200);
+      expect(await stop("SIGTERM")).toEqual([0, null]);
+      await expect(stream.text()).rejects.toThrow(/terminated/);
+    },
+  );
 });
 
 describe("--open", () => {
-  test("opens the page while the scenes are played, and serves it afterwards", async () => {
+  testPosix("opens the page while the scenes are played, and serves it afterwards", async () => {
     const { path, opened } = opener();
     const { shows, page, after, stop } = started(["--open"], path);
     expect(await opened()).toEqual({ args: await page(), isDetached: true });

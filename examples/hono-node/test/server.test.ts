@@ -5,6 +5,7 @@ import { connect } from "node:net";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { signedDelivery } from "@svc-webhooks/testing";
+import { testPosix } from "@svc-webhooks/kit/systems";
 import { expect, onTestFinished, test } from "vitest";
 import {
   exampleEvent,
@@ -48,25 +49,28 @@ test("processes a delivery once and refuses a forged one", async () => {
   expect(lines.filter((line) => line === "delivered: msg_1")).toHaveLength(1);
 });
 
-test("refuses new connections on SIGTERM, responds to pending requests and exits with 0", async () => {
-  const { child, exited, printed, port, origin } = await start();
-  const { method, headers, body } = await signedDelivery(exampleEvent, { secret: exampleSecret });
-  const sending = request(`${origin}/webhooks`, { method, headers, agent: false });
-  sending.write(body.subarray(0, 10));
-  await printed("<-- POST /webhooks");
+testPosix(
+  "refuses new connections on SIGTERM, responds to pending requests and exits with 0",
+  async () => {
+    const { child, exited, printed, port, origin } = await start();
+    const { method, headers, body } = await signedDelivery(exampleEvent, { secret: exampleSecret });
+    const sending = request(`${origin}/webhooks`, { method, headers, agent: false });
+    sending.write(body.subarray(0, 10));
+    await printed("<-- POST /webhooks");
 
-  child.kill("SIGTERM");
-  const accepts = async () => {
-    const socket = connect(port, "127.0.0.1");
-    const connected = once(socket, "connect").then(Boolean, () => false);
-    return connected.finally(() => socket.destroy());
-  };
-  while (await accepts());
+    child.kill("SIGTERM");
+    const accepts = async () => {
+      const socket = connect(port, "127.0.0.1");
+      const connected = once(socket, "connect").then(Boolean, () => false);
+      return connected.finally(() => socket.destroy());
+    };
+    while (await accepts());
 
-  sending.end(body.subarray(10));
-  const [response] = (await once(sending, "response")) as [IncomingMessage];
-  expect(response.resume().statusCode).toBe(200);
-  expect(await exited).toEqual([0, null]);
-});
+    sending.end(body.subarray(10));
+    const [response] = (await once(sending, "response")) as [IncomingMessage];
+    expect(response.resume().statusCode).toBe(200);
+    expect(await exited).toEqual([0, null]);
+  },
+);
 
 testReadmeCurl(folder, async () => (await start()).origin);

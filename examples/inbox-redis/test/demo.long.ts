@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { describeWithRedis } from "@svc-webhooks/kit/redis-server";
+import { npmStart } from "@svc-webhooks/kit/npm";
 import { startStory } from "@svc-webhooks/kit/story";
 import { expect, test } from "vitest";
 import { textOf } from "../../../test/package/readme.js";
@@ -8,7 +9,7 @@ const demo = fileURLToPath(new URL("../demo.mjs", import.meta.url));
 
 describeWithRedis("the demo", () => {
   test.concurrent("prints what its page shows, and removes its Redis", async (context) => {
-    const command = ["npm", "start", "--silent", "-w", "examples/inbox-redis"] as const;
+    const command = [...npmStart, "start", "--silent", "-w", "examples/inbox-redis"] as const;
     const { exitCode, stdout, leftBehind } = await startStory(context, command, {}).ended();
     const [, shown] =
       /^```\n(The server stores[^]*?)^```$/m.exec(textOf("examples/inbox-redis/README.md")) ?? [];

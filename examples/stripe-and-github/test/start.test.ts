@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
-import { root, run } from "@svc-webhooks/kit/programs";
+import { npm } from "@svc-webhooks/kit/npm";
+import { root } from "@svc-webhooks/kit/programs";
 
 test("prints the outcome of each request of Stripe and GitHub, and exits with 0", async () => {
-  const { exitCode, stdout } = await run("npm", ["start", "-w", "examples/stripe-and-github"], {
+  const { exitCode, stdout } = await npm(["start", "-w", "examples/stripe-and-github"], {
     cwd: root,
   });
   const [, stripe = "", github = ""] = stdout.split(/^ {2}\/webhooks\/.*\n/m);

@@ -1,7 +1,8 @@
-import { expect, test } from "vitest";
+import { testLinux, testPosix } from "@svc-webhooks/kit/systems";
+import { expect } from "vitest";
 import { develop, server } from "./developing.js";
 
-test.runIf(process.platform === "linux")("an output that is not read holds the app", async () => {
+testLinux("an output that is not read holds the app", async () => {
   const line = "x".repeat(1_023);
   const lines = 65_536;
   const app = server(
@@ -26,7 +27,7 @@ test.runIf(process.platform === "linux")("an output that is not read holds the a
   expect(output.stdout.split(`${line}\n`)).toHaveLength(lines + 1);
 });
 
-test.runIf(process.platform !== "win32")("an output without a reader ends the app", async () => {
+testPosix("an output without a reader ends the app", async () => {
   const chatty = `process.on("SIGTERM", () => process.exit());
     setInterval(() => console.log("x".repeat(10_000)), 1);`;
   const { run, status } = await develop(`exec ${server(chatty)}`);

@@ -1,9 +1,10 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { until } from "@svc-webhooks/kit/until";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describePosix, testLinux } from "@svc-webhooks/kit/systems";
+import { expect, onTestFinished, test } from "vitest";
 import { develop, server } from "./developing.js";
-import { hasTerminal, inTerminal, newFile, shell } from "./support.js";
+import { testInTerminal, inTerminal, newFile, shell } from "./support.js";
 
 const deaf = `for (const name of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(name, () => {});`;
 
@@ -33,7 +34,7 @@ const isFree = (port: number) =>
     onTestFinished(() => void socket.destroy());
   });
 
-describe.skipIf(process.platform === "win32")("an app whose main process has exited", () => {
+describePosix("an app whose main process has exited", () => {
   test("ends the command, although its child listens and holds its output", async () => {
     const { awaited, open } = gate();
     const { run, port, status } = await develop(`${server()} & ${awaited}; exit 0`);
@@ -67,7 +68,7 @@ describe.skipIf(process.platform === "win32")("an app whose main process has exi
   });
 });
 
-describe.skipIf(process.platform === "win32")("Ctrl-C", () => {
+describePosix("Ctrl-C", () => {
   test("ends a child that has no output and ignores SIGTERM", async () => {
     const { run, port } = await develop(`${server(deaf)} > /dev/null 2>&1 & sleep 1000`);
     const { shows, interrupt } = run();
@@ -76,21 +77,18 @@ describe.skipIf(process.platform === "win32")("Ctrl-C", () => {
     expect(await isFree(port)).toBe(true);
   });
 
-  test.skipIf(!hasTerminal)(
-    "leaves a child in a session of its own, and names its port",
-    async () => {
-      const file = newFile();
-      const app = server(`appendFileSync(${JSON.stringify(file)}, String(process.pid));`);
-      const { run, port } = await develop(`setsid ${app} > /dev/null 2>&1 & sleep 1000`);
-      const { shows, interrupt, output } = run();
-      await shows(/Sent a test email/, "stderr");
-      onTestFinished(() => void process.kill(Number(readFileSync(file, "utf8")), "SIGKILL"));
-      expect(await interrupt()).toBe(130);
-      expect(output.stderr).toContain(
-        `Port ${port} is still in use, probably by a process that your app started in another session.\n`,
-      );
-    },
-  );
+  testInTerminal("leaves a child in a session of its own, and names its port", async () => {
+    const file = newFile();
+    const app = server(`appendFileSync(${JSON.stringify(file)}, String(process.pid));`);
+    const { run, port } = await develop(`setsid ${app} > /dev/null 2>&1 & sleep 1000`);
+    const { shows, interrupt, output } = run();
+    await shows(/Sent a test email/, "stderr");
+    onTestFinished(() => void process.kill(Number(readFileSync(file, "utf8")), "SIGKILL"));
+    expect(await interrupt()).toBe(130);
+    expect(output.stderr).toContain(
+      `Port ${port} is still in use, probably by a process that your app started in another session.\n`,
+    );
+  });
 
   test("pressed again kills the app and archives the endpoint", async () => {
     const { run, port, status } = await develop(`exec ${server(deaf)}`);
@@ -123,7 +121,7 @@ describe.skipIf(process.platform === "win32")("Ctrl-C", () => {
     expect(readFileSync(log, "utf8")).toBe("drained");
   });
 
-  test.skipIf(!hasTerminal)("in a terminal sends the app one signal", async () => {
+  testInTerminal("in a terminal sends the app one signal", async () => {
     const log = newFile();
     const { file, open } = gate();
     const { words, env } = await develop(
@@ -141,7 +139,7 @@ describe.skipIf(process.platform === "win32")("Ctrl-C", () => {
   });
 });
 
-test.skipIf(!hasTerminal)("the app reads from the terminal", async () => {
+testInTerminal("the app reads from the terminal", async () => {
   const file = newFile();
   const { words, env } = await develop(
     `exec ${server(`process.stdin.setRawMode(true).once("data", (keys) => {
@@ -157,7 +155,7 @@ test.skipIf(!hasTerminal)("the app reads from the terminal", async () => {
   expect(output).toContain("Your app ended with exit code 7.");
 });
 
-test.runIf(process.platform === "linux")("Ctrl-Z suspends the app, and fg resumes it", async () => {
+testLinux("Ctrl-Z suspends the app, and fg resumes it", async () => {
   const file = newFile();
   const { run } = await develop(
     `exec ${server(`appendFileSync(${JSON.stringify(file)}, String(process.pid));`)}`,

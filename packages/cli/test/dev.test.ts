@@ -5,6 +5,7 @@ import { root } from "@svc-webhooks/kit/programs";
 import { openSandbox } from "@svc-webhooks/kit/sandboxes";
 import { listen } from "@svc-webhooks/kit/servers";
 import { until } from "@svc-webhooks/kit/until";
+import { testLinux, testPosix } from "@svc-webhooks/kit/systems";
 import { describe, expect, test } from "vitest";
 import { newFile, start } from "./support.js";
 
@@ -50,100 +51,119 @@ async function develop(app: readonly string[], options: readonly string[] = [], 
   return { ...started, service, to, port, endpoints };
 }
 
-test("the README's app handles a test email, and Ctrl-C ends it and archives the endpoint", async () => {
-  const { shows, interrupt, output, to, endpoints } = await develop([process.execPath, readmeApp]);
-  await shows(/200 processed {2}email\.delivered {2}dlv_\w+ {2}attempt 1 {2}\d+ ms\n/);
-  expect(await endpoints()).toEqual([["active", to]]);
-  expect(output.stdout).toMatch(/\nsecret {4}SVC_WEBHOOK_SECRET, fingerprint [\da-f]{8}\n/);
-  expect(output.stdout).toMatch(/200 ignored {2}email\.sent .+\n {2}No handler is registered/);
-  expect(output.stdout).toContain("delivered: msg_");
-  expect(output.stdout + output.stderr).not.toMatch(/whsec_\w/);
-  expect(await interrupt()).toBe(130);
-  expect(output.stderr).toMatch(/\bwe_\w+ was archived\.\n$/);
-  expect(await endpoints()).toEqual([["archived", to]]);
-  await expect(fetch(to)).rejects.toThrow("fetch failed");
-});
+testPosix(
+  "the README's app handles a test email, and Ctrl-C ends it and archives the endpoint",
+  async () => {
+    const { shows, interrupt, output, to, endpoints } = await develop([
+      process.execPath,
+      readmeApp,
+    ]);
+    await shows(/200 processed {2}email\.delivered {2}dlv_\w+ {2}attempt 1 {2}\d+ ms\n/);
+    expect(await endpoints()).toEqual([["active", to]]);
+    expect(output.stdout).toMatch(/\nsecret {4}SVC_WEBHOOK_SECRET, fingerprint [\da-f]{8}\n/);
+    expect(output.stdout).toMatch(/200 ignored {2}email\.sent .+\n {2}No handler is registered/);
+    expect(output.stdout).toContain("delivered: msg_");
+    expect(output.stdout + output.stderr).not.toMatch(/whsec_\w/);
+    expect(await interrupt()).toBe(130);
+    expect(output.stderr).toMatch(/\bwe_\w+ was archived\.\n$/);
+    expect(await endpoints()).toEqual([["archived", to]]);
+    await expect(fetch(to)).rejects.toThrow("fetch failed");
+  },
+);
 
-test("the app's lines about a delivery, and the stacks below them, are next to its attempt", async () => {
-  const failing = appWith("process.env.SVC_WEBHOOK_SECRET").map((part) =>
-    part.replace(
-      '"*": () => {}',
-      '"*": () => { throw new Error("no room in " + process.env.SVC_WEBHOOK_SECRET) }',
-    ),
-  );
-  const { shows, service, interrupt, output } = await develop(failing);
-  await shows(/500 handler_failed .+dlv_\w+/);
-  const [, id = ""] = /500 handler_failed .+(dlv_\w+)/.exec(output.stdout) ?? [];
-  let lines: readonly string[] = [];
-  await until(async () => {
-    const response = await fetch(`${service}/_sandbox/deliveries/${id}/attempts/1`);
-    ({ log: lines = [] } = (await response.json()) as { readonly log?: readonly string[] });
-    return lines.length > 0;
-  }, "the attempt has lines");
-  expect(lines[0]).toMatch(
-    new RegExp(
-      String.raw`^svc-webhooks default: handler_failed: {"deliveryId":"${id}","type":"email\.`,
-    ),
-  );
-  expect(lines[0]).toMatch(/Error: no room in (?:whsec_)?…$/);
-  expect(lines[1]).toMatch(/^ +at /);
-  const page = await (
-    await fetch(`${service}/?item=${id}`, { headers: { accept: "text/html" } })
-  ).text();
-  expect(page).toMatch(/Your receiver(?:&#39;|')s log/);
-  expect(await interrupt()).toBe(130);
-});
+testPosix(
+  "the app's lines about a delivery, and the stacks below them, are next to its attempt",
+  async () => {
+    const failing = appWith("process.env.SVC_WEBHOOK_SECRET").map((part) =>
+      part.replace(
+        '"*": () => {}',
+        '"*": () => { throw new Error("no room in " + process.env.SVC_WEBHOOK_SECRET) }',
+      ),
+    );
+    const { shows, service, interrupt, output } = await develop(failing);
+    await shows(/500 handler_failed .+dlv_\w+/);
+    const [, id = ""] = /500 handler_failed .+(dlv_\w+)/.exec(output.stdout) ?? [];
+    let lines: readonly string[] = [];
+    await until(async () => {
+      const response = await fetch(`${service}/_sandbox/deliveries/${id}/attempts/1`);
+      ({ log: lines = [] } = (await response.json()) as { readonly log?: readonly string[] });
+      return lines.length > 0;
+    }, "the attempt has lines");
+    expect(lines[0]).toMatch(
+      new RegExp(
+        String.raw`^svc-webhooks default: handler_failed: {"deliveryId":"${id}","type":"email\.`,
+      ),
+    );
+    expect(lines[0]).toMatch(/Error: no room in (?:whsec_)?…$/);
+    expect(lines[1]).toMatch(/^ +at /);
+    const page = await (
+      await fetch(`${service}/?item=${id}`, { headers: { accept: "text/html" } })
+    ).text();
+    expect(page).toMatch(/Your receiver(?:&#39;|')s log/);
+    expect(await interrupt()).toBe(130);
+  },
+);
 
 interface Call {
   readonly method: string;
 }
 
-test("its polling is not in the sandbox's timeline, and each of many deliveries is printed", async () => {
-  const { shows, service, interrupt, output } = await develop([process.execPath, readmeApp]);
-  await shows(/200 processed {2}email\.delivered/);
-  await Promise.all(
-    Array.from({ length: 120 }, () =>
-      fetch(`${service}/_sandbox/test-email`, {
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        body: "{}",
-      }),
-    ),
-  );
-  await until(
-    () => output.stdout.split("200 processed  email.delivered").length === 122,
-    "all of them are printed",
-  );
-  const ids = Array.from(output.stdout.matchAll(/dlv_\w+ {2}attempt \d+/g), String);
-  expect(new Set(ids).size).toBe(ids.length);
-  const timeline = await fetch(`${service}/_sandbox/timeline?limit=100`);
-  const { data } = (await timeline.json()) as { readonly data: readonly Call[] };
-  expect(data.filter(({ method }) => method === "GET")).toEqual([]);
-  expect(await interrupt()).toBe(130);
-});
+testPosix(
+  "its polling is not in the sandbox's timeline, and each of many deliveries is printed",
+  async () => {
+    const { shows, service, interrupt, output } = await develop([process.execPath, readmeApp]);
+    await shows(/200 processed {2}email\.delivered/);
+    await Promise.all(
+      Array.from({ length: 120 }, () =>
+        fetch(`${service}/_sandbox/test-email`, {
+          method: "POST",
+          headers: { "content-type": "application/json" },
+          body: "{}",
+        }),
+      ),
+    );
+    await until(
+      () => output.stdout.split("200 processed  email.delivered").length === 122,
+      "all of them are printed",
+    );
+    const ids = Array.from(output.stdout.matchAll(/dlv_\w+ {2}attempt \d+/g), String);
+    expect(new Set(ids).size).toBe(ids.length);
+    const timeline = await fetch(`${service}/_sandbox/timeline?limit=100`);
+    const { data } = (await timeline.json()) as { readonly data: readonly Call[] };
+    expect(data.filter(({ method }) => method === "GET")).toEqual([]);
+    expect(await interrupt()).toBe(130);
+  },
+);
 
-test("without a sandbox it starts one, and the app gets a test key in place of the real one", async () => {
-  const port = await freePort();
-  const to = `http://127.0.0.1:${port}/`;
-  const words = ["dev", "--json", "--sandbox-port=0", "--to", to, "--"];
-  const app = nodeApp(`${serving} server.listen(process.env.PORT, "127.0.0.1");
+testPosix(
+  "without a sandbox it starts one, and the app gets a test key in place of the real one",
+  async () => {
+    const port = await freePort();
+    const to = `http://127.0.0.1:${port}/`;
+    const words = ["dev", "--json", "--sandbox-port=0", "--to", to, "--"];
+    const app = nodeApp(`${serving} server.listen(process.env.PORT, "127.0.0.1");
     console.log("key:", process.env.SVC_API_KEY)`);
-  const env = { SVC_API_KEY: "svc_live_key", PORT: undefined };
-  const { shows, interrupt, output } = start([...words, ...app], env);
-  await shows(/"result":"200"/);
-  expect(await interrupt()).toBe(130);
-  expect(output.stderr).toContain("key: svc_test\n");
-  const [first, second] = output.stdout.split("\n");
-  expect(JSON.parse(first ?? "")).toEqual({
-    url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
-    webhook_endpoint_id: expect.stringMatching(/^we_/),
-    to,
-    secret_fingerprint: expect.stringMatching(/^[\da-f]{8}$/),
-  });
-  expect(JSON.parse(second ?? "")).toMatchObject({ type: "email.sent", attempt: 1, result: "200" });
-});
+    const env = { SVC_API_KEY: "svc_live_key", PORT: undefined };
+    const { shows, interrupt, output } = start([...words, ...app], env);
+    await shows(/"result":"200"/);
+    expect(await interrupt()).toBe(130);
+    expect(output.stderr).toContain("key: svc_test\n");
+    const [first, second] = output.stdout.split("\n");
+    expect(JSON.parse(first ?? "")).toEqual({
+      url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+      webhook_endpoint_id: expect.stringMatching(/^we_/),
+      to,
+      secret_fingerprint: expect.stringMatching(/^[\da-f]{8}$/),
+    });
+    expect(JSON.parse(second ?? "")).toMatchObject({
+      type: "email.sent",
+      attempt: 1,
+      result: "200",
+    });
+  },
+);
 
-test.each(["real", "manual"] as const)(
+testPosix.each(["real", "manual"] as const)(
   "a sandbox on a %s clock is used if its time passes",
   async (mode) => {
     const running = await openSandbox({ clock: mode });
@@ -162,7 +182,7 @@ test.each(["real", "manual"] as const)(
   },
 );
 
-test.each([
+testPosix.each([
   [
     "another secret",
     appWith('"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"'),
@@ -192,7 +212,7 @@ test.each([
 });
 
 describe("an app that does not run ends the command with 1, and the endpoint is archived:", () => {
-  test.each([
+  testPosix.each([
     [
       "it crashes at its start",
       nodeApp("throw new Error('no database')"),
@@ -227,7 +247,7 @@ describe("an app that does not run ends the command with 1, and the endpoint is 
     expect(await endpoints()).toEqual([["archived", expect.any(String)]]);
   });
 
-  test.runIf(process.platform === "linux")("it listens elsewhere, in a child", async () => {
+  testLinux("it listens elsewhere, in a child", async () => {
     const port = await freePort();
     const app = ["sh", "-c", `node -e '${serving} server.listen(${port})' & wait`];
     const { ended, to } = await develop(app, ["--wait", "2"]);

@@ -20,8 +20,18 @@ import { webhooks as node } from "@svc-webhooks/node";
 import { fixture } from "@svc-webhooks/testing";
 import expressApp, { type Express } from "express";
 import { Hono } from "hono";
+import { testPosix } from "@svc-webhooks/kit/systems";
 import { describe, expect, test } from "vitest";
-import { cli, hasTerminal, inTerminal, json, secret, shell, start } from "./support.js";
+import {
+  cli,
+  describeInTerminal,
+  testInTerminal,
+  inTerminal,
+  json,
+  secret,
+  shell,
+  start,
+} from "./support.js";
 
 type Finding = Readonly<Record<"id" | "saw" | "cause" | "fix" | "mistake", string>>;
 
@@ -797,7 +807,7 @@ test("takes the secret from stdin", async () => {
   expect((await json(args, `${secret}\n`)).code).toBe(0);
 });
 
-test("Ctrl-C exits with 130 and prints nothing", async () => {
+testPosix("Ctrl-C exits with 130 and prints nothing", async () => {
   let called = () => {};
   const isCalled = new Promise<void>((resolve) => (called = resolve));
   const port = await listen(() => called());
@@ -806,7 +816,7 @@ test("Ctrl-C exits with 130 and prints nothing", async () => {
   expect([await interrupt(), output]).toEqual([130, { stdout: "", stderr: "" }]);
 });
 
-test.skipIf(!hasTerminal)("a terminal shows the probes as they are sent", async () => {
+testInTerminal("a terminal shows the probes as they are sent", async () => {
   const port = await listen(node(receiver()));
   const { code, output } = await inTerminal(
     shell("doctor", `localhost:${port}`, "--secret-env=SECRET"),
@@ -816,7 +826,7 @@ test.skipIf(!hasTerminal)("a terminal shows the probes as they are sent", async 
   expect(output.split("\r\u001b[K").at(-1)).toMatch(/^http:.+ 0 findings/);
 });
 
-describe.skipIf(!hasTerminal)("the bar in a terminal", () => {
+describeInTerminal("the bar in a terminal", () => {
   test.each<[string, RequestListener]>([
     ["a receiver without mistakes", node(receiver())],
     ["a refused secret", handWritten(() => false)],

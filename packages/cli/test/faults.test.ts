@@ -5,6 +5,7 @@ import { once } from "node:events";
 import { promisify } from "node:util";
 import { gate } from "@svc-webhooks/kit/gate";
 import { listen } from "@svc-webhooks/kit/servers";
+import { testLinux, testPosix } from "@svc-webhooks/kit/systems";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { parseCaptured } from "../src/lib/capture.js";
 import { deliver, listening } from "./listening.js";
@@ -32,7 +33,7 @@ async function service(body: unknown): Promise<{ readonly SVC_BASE_URL: string }
 const type = '{ "type": "email.sent" }';
 
 describe("a target of listen that is not HTTP", () => {
-  test.each([
+  testPosix.each([
     ["a status below 100", "HTTP/1.1 099 x\r\nContent-Length: 0\r\n\r\n"],
     ["the status 000", "HTTP/1.1 000 x\r\nContent-Length: 0\r\n\r\n"],
     ["another protocol", "HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n"],
@@ -58,7 +59,7 @@ describe("a target of listen that is not HTTP", () => {
   });
 });
 
-test("stdout that cannot be written is a failure", async () => {
+testLinux("stdout that cannot be written is a failure", async () => {
   const line = `printf x | ${shell("sign", "--secret-env=SECRET")} > /dev/full`;
   const run = promisify(execFile)("sh", ["-c", line], { env: { ...process.env, SECRET: secret } });
   await expect(run).rejects.toMatchObject({
@@ -150,7 +151,7 @@ describe("a new secret that is not one is not printed", () => {
 });
 
 describe("Ctrl-C while listen registers its endpoint", () => {
-  test("archives what the service still registers", async () => {
+  testPosix("archives what the service still registers", async () => {
     const [created, goOn] = [gate(), gate()];
     const archived: string[] = [];
     const port = await listen(async (request, response) => {
@@ -176,21 +177,24 @@ describe("Ctrl-C while listen registers its endpoint", () => {
   });
 });
 
-test("a delivery that is saved after a full disk is not joined to the half line before it", async () => {
-  const file = newFile("capture.jsonl");
-  const args = ["listen", "--port=0", "--secret-env=SECRET", "--json", "--save", file];
-  // The shell's limit stands for a full disk: 20 blocks of 512 bytes.
-  const line = `ulimit -S -f 20; exec ${shell(...args)}`;
-  const child = spawn("sh", ["-c", line], { env: { ...process.env, SECRET: secret } });
-  onTestFinished(() => void child.kill("SIGKILL"));
-  const [first] = (await once(child.stdout, "data")) as [Buffer];
-  const { url } = JSON.parse(String(first)) as { readonly url: string };
-  child.stdout.resume();
-  const large = JSON.stringify({ type: "email.sent", text: "x".repeat(50_000) });
-  expect((await deliver(url, type)).status).toBe(200);
-  expect((await deliver(url, large)).status).toBe(503);
-  await promisify(execFile)("prlimit", ["--pid", String(child.pid), "--fsize=unlimited"]);
-  expect((await deliver(url, type)).status).toBe(200);
-  const written = readFileSync(file, "utf8").split("\n").map(parseCaptured);
-  expect(written.filter((captured) => captured?.verdict === "genuine")).toHaveLength(2);
-});
+testLinux(
+  "a delivery that is saved after a full disk is not joined to the half line before it",
+  async () => {
+    const file = newFile("capture.jsonl");
+    const args = ["listen", "--port=0", "--secret-env=SECRET", "--json", "--save", file];
+    // The shell's limit stands for a full disk: 20 blocks of 512 bytes.
+    const line = `ulimit -S -f 20; exec ${shell(...args)}`;
+    const child = spawn("sh", ["-c", line], { env: { ...process.env, SECRET: secret } });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    const [first] = (await once(child.stdout, "data")) as [Buffer];
+    const { url } = JSON.parse(String(first)) as { readonly url: string };
+    child.stdout.resume();
+    const large = JSON.stringify({ type: "email.sent", text: "x".repeat(50_000) });
+    expect((await deliver(url, type)).status).toBe(200);
+    expect((await deliver(url, large)).status).toBe(503);
+    await promisify(execFile)("prlimit", ["--pid", String(child.pid), "--fsize=unlimited"]);
+    expect((await deliver(url, type)).status).toBe(200);
+    const written = readFileSync(file, "utf8").split("\n").map(parseCaptured);
+    expect(written.filter((captured) => captured?.verdict === "genuine")).toHaveLength(2);
+  },
+);

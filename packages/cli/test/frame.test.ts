@@ -3,11 +3,22 @@ import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "@svc-webhooks/kit/programs";
+import { testPosix } from "@svc-webhooks/kit/systems";
 import { describe, expect, test } from "vitest";
 import { commands } from "../src/commands.js";
 import { conceal, masked } from "../src/lib/mask.js";
 import { excerpt } from "../src/lib/terminal/text.js";
-import { cli, hasTerminal, inTerminal, main, newFile, secret, shell, start } from "./support.js";
+import {
+  cli,
+  describeInTerminal,
+  testInTerminal,
+  inTerminal,
+  main,
+  newFile,
+  secret,
+  shell,
+  start,
+} from "./support.js";
 
 const oneLine = /^svc-webhooks[^\n]*: [^\n]+\n$/;
 
@@ -180,7 +191,7 @@ test("stdout that is closed early is not an error", async () => {
   expect([code, stderr]).toEqual([0, ""]);
 });
 
-test("stdin that is closed is an empty body", async () => {
+testPosix("stdin that is closed is an empty body", async () => {
   const child = spawn("bash", [
     "-c",
     `SECRET=whsec_test ${shell("sign", "--secret-env=SECRET")} <&-`,
@@ -192,7 +203,7 @@ test("stdin that is closed is an empty body", async () => {
   expect(output).toMatch(/^sha256=[0-9a-f]{64}\n$/);
 });
 
-test.each([
+testPosix.each([
   ["sandbox", ["--assumptions"], 0],
   ["listen", ["--secret-stdin"], 2],
   ["replay", ["/no/file", "--to=localhost:9"], 2],
@@ -205,7 +216,7 @@ test.each([
   expect(code).toBe(expected);
 });
 
-test("Ctrl-C while stdin is read exits with 130 and prints nothing", async () => {
+testPosix("Ctrl-C while stdin is read exits with 130 and prints nothing", async () => {
   const { child, interrupt, output } = start(["sign", "--secret-env", "SECRET"]);
   child.stdin.write("{");
   await once(child, "spawn");
@@ -215,7 +226,7 @@ test("Ctrl-C while stdin is read exits with 130 and prints nothing", async () =>
   expect(output).toEqual({ stdout: "", stderr: "" });
 });
 
-describe.skipIf(!hasTerminal)("in a terminal", () => {
+describeInTerminal("in a terminal", () => {
   const verify = ["verify", "--secret-env", "SECRET", "--signature", "sha256="];
 
   test("colours are written, unless NO_COLOR is set", async () => {
@@ -241,7 +252,7 @@ describe.skipIf(!hasTerminal)("in a terminal", () => {
   });
 });
 
-test.skipIf(!hasTerminal)("a secret is typed after a line that asks for it", async () => {
+testInTerminal("a secret is typed after a line that asks for it", async () => {
   const file = newFile();
   writeFileSync(file, "{}");
   const { code, output } = await inTerminal(

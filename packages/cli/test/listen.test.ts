@@ -12,66 +12,70 @@ import { listen } from "@svc-webhooks/kit/servers";
 import { until } from "@svc-webhooks/kit/until";
 import { webhooks } from "@svc-webhooks/node";
 import { signedDelivery } from "@svc-webhooks/testing";
+import { testLinux, testPosix } from "@svc-webhooks/kit/systems";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createExplainer } from "../src/listen/explainer.js";
 import { captured, deliver, listening, target } from "./listening.js";
-import { cli, hasTerminal, inTerminal, newFile, secret, shell, start } from "./support.js";
+import { cli, testInTerminal, inTerminal, newFile, secret, shell, start } from "./support.js";
 
 const event = '{ "type": "email.sent", "name": "Zo\\u00eb" }\r\n';
 
-test("verifies, saves and forwards a delivery, and returns the target's response", async () => {
-  const { url: to, got } = await target((response) =>
-    response.writeHead(503, { "Retry-After": "7", "Content-Type": "text/plain" }).end("later"),
-  );
-  const file = newFile("capture.jsonl");
-  const { url, received, interrupt } = await listening(["--forward-to", to, "--save", file]);
-  const response = await deliver(`${url}/any/path?x=1`, event, {
-    deliveryId: "dlv_1",
-    headers: {
-      "x-svc-event-id": "evt_1",
-      "x-other": "1",
-      cookie: "a=b",
-      authorization: "Basic eA==",
-    },
-  });
-  expect([response.status, response.headers.get("retry-after"), await response.text()]).toEqual([
-    503,
-    "7",
-    "later",
-  ]);
-  await until(() => received().length === 1, "the delivery is shown");
-  expect(received()[0]).toMatchObject({
-    method: "POST",
-    path: "/any/path?x=1",
-    delivery_id: "dlv_1",
-    type: "email.sent",
-    bytes: event.length,
-    verdict: "genuine",
-    secret: "current",
-    status: 503,
-    target_status: 503,
-  });
+testPosix(
+  "verifies, saves and forwards a delivery, and returns the target's response",
+  async () => {
+    const { url: to, got } = await target((response) =>
+      response.writeHead(503, { "Retry-After": "7", "Content-Type": "text/plain" }).end("later"),
+    );
+    const file = newFile("capture.jsonl");
+    const { url, received, interrupt } = await listening(["--forward-to", to, "--save", file]);
+    const response = await deliver(`${url}/any/path?x=1`, event, {
+      deliveryId: "dlv_1",
+      headers: {
+        "x-svc-event-id": "evt_1",
+        "x-other": "1",
+        cookie: "a=b",
+        authorization: "Basic eA==",
+      },
+    });
+    expect([response.status, response.headers.get("retry-after"), await response.text()]).toEqual([
+      503,
+      "7",
+      "later",
+    ]);
+    await until(() => received().length === 1, "the delivery is shown");
+    expect(received()[0]).toMatchObject({
+      method: "POST",
+      path: "/any/path?x=1",
+      delivery_id: "dlv_1",
+      type: "email.sent",
+      bytes: event.length,
+      verdict: "genuine",
+      secret: "current",
+      status: 503,
+      target_status: 503,
+    });
 
-  const [forwarded] = got;
-  expect([forwarded?.method, forwarded?.path]).toEqual(["POST", "/hooks"]);
-  expect(forwarded?.body.toString()).toBe(event);
-  const names = Object.keys(forwarded?.headers ?? {}).toSorted();
-  expect(names).toEqual(
-    "connection content-length content-type host idempotency-key x-svc-attempt x-svc-delivery-id x-svc-event-id x-svc-signature".split(
-      " ",
-    ),
-  );
+    const [forwarded] = got;
+    expect([forwarded?.method, forwarded?.path]).toEqual(["POST", "/hooks"]);
+    expect(forwarded?.body.toString()).toBe(event);
+    const names = Object.keys(forwarded?.headers ?? {}).toSorted();
+    expect(names).toEqual(
+      "connection content-length content-type host idempotency-key x-svc-attempt x-svc-delivery-id x-svc-event-id x-svc-signature".split(
+        " ",
+      ),
+    );
 
-  const [saved] = captured(file);
-  expect(Object.keys(saved ?? {})).toEqual("at method path headers body verdict".split(" "));
-  expect(saved).toMatchObject({ method: "POST", path: "/any/path?x=1", verdict: "genuine" });
-  expect(Buffer.from(String(saved?.["body"]), "base64").toString()).toBe(event);
-  expect(saved?.["headers"]).toContainEqual(["x-other", "1"]);
-  expect(saved?.["headers"]).toContainEqual(["authorization", "…"]);
-  expect(saved?.["headers"]).toContainEqual(["cookie", "…"]);
-  expect(statSync(file).mode & 0o777).toBe(0o600);
-  expect(await interrupt()).toBe(130);
-});
+    const [saved] = captured(file);
+    expect(Object.keys(saved ?? {})).toEqual("at method path headers body verdict".split(" "));
+    expect(saved).toMatchObject({ method: "POST", path: "/any/path?x=1", verdict: "genuine" });
+    expect(Buffer.from(String(saved?.["body"]), "base64").toString()).toBe(event);
+    expect(saved?.["headers"]).toContainEqual(["x-other", "1"]);
+    expect(saved?.["headers"]).toContainEqual(["authorization", "…"]);
+    expect(saved?.["headers"]).toContainEqual(["cookie", "…"]);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(await interrupt()).toBe(130);
+  },
+);
 
 test("shows the fingerprint of its secret, which none of its responses has", async () => {
   const { url, output } = await listening();
@@ -99,7 +103,7 @@ test("saves a request before it is forwarded", async () => {
   expect(saved).toContain(Buffer.from(event).toString("base64"));
 });
 
-test("responds 503 if a request cannot be saved, and forwards nothing", async () => {
+testLinux("responds 503 if a request cannot be saved, and forwards nothing", async () => {
   const { url: to, got } = await target();
   const { url, received } = await listening(["--forward-to", to, "--save", "/dev/full"]);
   expect((await deliver(url, event)).status).toBe(503);
@@ -108,7 +112,7 @@ test("responds 503 if a request cannot be saved, and forwards nothing", async ()
   expect(got).toEqual([]);
 });
 
-test("appends to a file that ends with half a line", async () => {
+testPosix("appends to a file that ends with half a line", async () => {
   const file = newFile();
   writeFileSync(file, '{"at":"2026', { mode: 0o644 });
   const { url } = await listening(["--save", file]);
@@ -439,7 +443,7 @@ describe("ends", () => {
     expect(results.map(({ code }) => code)).toEqual([2, 2, 2]);
   });
 
-  test("with 130 after Ctrl-C, while a forwarded request hangs", async () => {
+  testPosix("with 130 after Ctrl-C, while a forwarded request hangs", async () => {
     const called = gate();
     const { url: to } = await target(() => called.open());
     const { url, interrupt } = await listening(["--forward-to", to]);
@@ -457,61 +461,66 @@ describe("ends", () => {
   });
 });
 
-test.skipIf(!hasTerminal)(
-  "in a terminal verdicts have colours, and Ctrl-C ends it with 130",
-  async () => {
-    const port = await freePort();
-    const ended = inTerminal(
-      shell("listen", `--port=${port}`, "--secret-env=SECRET"),
-      {},
-      {
-        after: /200/,
-        type: "\u0003",
-      },
-    );
-    const url = `http://127.0.0.1:${port}/`;
-    await until(
-      () =>
-        fetch(url).then(
-          () => true,
-          () => false,
-        ),
-      "it listens",
-    );
-    await deliver(url, event);
-    const { code, output } = await ended;
-    expect(code).toBe(130);
-    expect(output).toContain("\u001b[31m401");
-    expect(output).toContain("\u001b[32m200");
-  },
-);
+testInTerminal("in a terminal verdicts have colours, and Ctrl-C ends it with 130", async () => {
+  const port = await freePort();
+  const ended = inTerminal(
+    shell("listen", `--port=${port}`, "--secret-env=SECRET"),
+    {},
+    {
+      after: /200/,
+      type: "\u0003",
+    },
+  );
+  const url = `http://127.0.0.1:${port}/`;
+  await until(
+    () =>
+      fetch(url).then(
+        () => true,
+        () => false,
+      ),
+    "it listens",
+  );
+  await deliver(url, event);
+  const { code, output } = await ended;
+  expect(code).toBe(130);
+  expect(output).toContain("\u001b[31m401");
+  expect(output).toContain("\u001b[32m200");
+});
 
 describe("without a secret", () => {
-  test("registers an endpoint, prints its secret for the receiver, and archives it at the end", async () => {
-    const { url: service } = await openSandbox();
-    const env = { SVC_BASE_URL: service };
-    const { shows, output, interrupt } = start(["listen", "--port=0"], env);
-    await shows(/secret for your receiver: whsec_\S+\n/);
-    const [, id = ""] = /registered as (we_\w+)\n/.exec(output.stdout) ?? [];
-    const email = ["--from=a@mail.example.test", "--to=b@example.test", "--subject=x", "--text=y"];
-    await cli(["emails", "send", ...email], { env });
-    await shows(/email\.sent .*genuine[^]*email\.delivered .*genuine/);
-    await deliver(/http:\S+(?=,)/.exec(output.stdout)?.[0] ?? "", event, {
-      secret: "whsec_another",
-    });
-    await shows(new RegExp(`the secret of the endpoint ${id}\\.\n`));
-    expect(await interrupt()).toBe(130);
-    expect(output.stdout).toMatch(/\n3 received, 1 refused\.\n$/);
-    const endpoints = await fetch(`${service}/_sandbox/endpoints`);
-    expect(await endpoints.json()).toMatchObject({
-      data: [{ webhook_endpoint_id: id, status: "archived" }],
-    });
-    expect(output.stderr).toBe(
-      `${id} was archived. The sandbox marks deliveries that were still pending as failed.\n`,
-    );
-  });
+  testPosix(
+    "registers an endpoint, prints its secret for the receiver, and archives it at the end",
+    async () => {
+      const { url: service } = await openSandbox();
+      const env = { SVC_BASE_URL: service };
+      const { shows, output, interrupt } = start(["listen", "--port=0"], env);
+      await shows(/secret for your receiver: whsec_\S+\n/);
+      const [, id = ""] = /registered as (we_\w+)\n/.exec(output.stdout) ?? [];
+      const email = [
+        "--from=a@mail.example.test",
+        "--to=b@example.test",
+        "--subject=x",
+        "--text=y",
+      ];
+      await cli(["emails", "send", ...email], { env });
+      await shows(/email\.sent .*genuine[^]*email\.delivered .*genuine/);
+      await deliver(/http:\S+(?=,)/.exec(output.stdout)?.[0] ?? "", event, {
+        secret: "whsec_another",
+      });
+      await shows(new RegExp(`the secret of the endpoint ${id}\\.\n`));
+      expect(await interrupt()).toBe(130);
+      expect(output.stdout).toMatch(/\n3 received, 1 refused\.\n$/);
+      const endpoints = await fetch(`${service}/_sandbox/endpoints`);
+      expect(await endpoints.json()).toMatchObject({
+        data: [{ webhook_endpoint_id: id, status: "archived" }],
+      });
+      expect(output.stderr).toBe(
+        `${id} was archived. The sandbox marks deliveries that were still pending as failed.\n`,
+      );
+    },
+  );
 
-  test("names the endpoint that it could not archive", async () => {
+  testPosix("names the endpoint that it could not archive", async () => {
     const { sandbox, url: service } = await openSandbox();
     const { shows, output, interrupt } = start(["listen", "--port=0", "--json"], {
       SVC_BASE_URL: service,

@@ -1,12 +1,14 @@
 import { readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { outcomeTexts } from "@svc-webhooks/core/outcomes";
 import { gate } from "@svc-webhooks/kit/gate";
 import { listen } from "@svc-webhooks/kit/servers";
 import { signedDelivery } from "@svc-webhooks/testing";
 import fc from "fast-check";
+import { testPosix } from "@svc-webhooks/kit/systems";
 import { describe, expect, test } from "vitest";
 import { captured, deliver, listening, sha256, target } from "./listening.js";
-import { cli, hasTerminal, inTerminal, newFile, secret, shell, start } from "./support.js";
+import { cli, testInTerminal, inTerminal, newFile, secret, shell, start } from "./support.js";
 
 /** Writes a capture file with these bodies, in the format of `listen --save`. */
 async function captureOf(...bodies: readonly string[]): Promise<string> {
@@ -163,7 +165,7 @@ test("reads requests from stdin", async () => {
   expect(got.map(({ body }) => body.toString())).toEqual(["0", "1"]);
 });
 
-test("Ctrl-C ends the reading of stdin, and the summary is printed", async () => {
+testPosix("Ctrl-C ends the reading of stdin, and the summary is printed", async () => {
   const file = await captureOf("0");
   const { url: to } = await target();
   const { child, interrupt, output, shows } = start(["replay", "-", "--to", to, "--json"]);
@@ -176,7 +178,7 @@ test("Ctrl-C ends the reading of stdin, and the summary is printed", async () =>
   expect(output.stderr).toBe("");
 });
 
-test.skipIf(!hasTerminal)("requests can be pasted into a terminal", async () => {
+testInTerminal("requests can be pasted into a terminal", async () => {
   const keys = { after: /Reading the requests from the terminal/, type: "\u0003" };
   const { code } = await inTerminal(shell("replay", "-", "--to=localhost:1"), {}, keys);
   expect(code).toBe(130);
@@ -195,7 +197,7 @@ test("a file whose first line is not a request is one error", async () => {
 describe("refuses", () => {
   test.each([
     ["a file that does not exist", ["/no/file", "--to=http://localhost:1"], 2, /ENOENT/],
-    ["a folder", ["/tmp", "--to=http://localhost:1"], 2, /EISDIR/],
+    ["a folder", [tmpdir(), "--to=http://localhost:1"], 2, /EISDIR/],
     ["an external target", ["FILE", "--to=http://192.0.2.1/"], 2, /--allow-external/],
     ["a wrong number", ["FILE", "--to=http://localhost:1", "--concurrency=0"], 2, /1 to 100/],
     ["a wrong --only", ["FILE", "--to=http://localhost:1", "--only=failed"], 2, /--only genuine/],
@@ -218,7 +220,7 @@ test("a target that is down is an error for each request", async () => {
   expect([code, stdout]).toEqual([1, expect.stringContaining("ECONNREFUSED")]);
 });
 
-test("Ctrl-C stops sending, exits with 130 and prints what was sent", async () => {
+testPosix("Ctrl-C stops sending, exits with 130 and prints what was sent", async () => {
   const file = await captureOf("0", "1", "2");
   const second = gate();
   const { url: to, got } = await target((response, { body }) => {
@@ -232,7 +234,7 @@ test("Ctrl-C stops sending, exits with 130 and prints what was sent", async () =
   expect(got).toHaveLength(2);
 });
 
-test.skipIf(!hasTerminal)("a terminal shows progress, which is gone at the end", async () => {
+testInTerminal("a terminal shows progress, which is gone at the end", async () => {
   const file = await captureOf("0", "1");
   const { url: to } = await target();
   const { code, output } = await inTerminal(shell("replay", file, "--to", to));

@@ -3,10 +3,11 @@ import { writeFileSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { opener } from "@svc-webhooks/kit/opener";
 import { node, root } from "@svc-webhooks/kit/programs";
+import { testPosix } from "@svc-webhooks/kit/systems";
 import { expect, onTestFinished, test } from "vitest";
-import { cli, hasTerminal, inTerminal, json, newFile, shell, start } from "./support.js";
+import { cli, testInTerminal, inTerminal, json, newFile, shell, start } from "./support.js";
 
-test("serves the sandbox until Ctrl-C, and exits with 130", async () => {
+testPosix("serves the sandbox until Ctrl-C, and exits with 130", async () => {
   const { shows, output, interrupt } = start(["sandbox", "--port=0", "--set=A-06=allow"]);
   await shows(/\n/);
   const [, url = ""] =
@@ -116,7 +117,7 @@ test("a port in use exits with 1 and the fix", async () => {
   ]);
 });
 
-test.skipIf(!hasTerminal)(
+testInTerminal(
   "in a terminal it shows what to export and the page to open, and Ctrl-C stops it",
   async () => {
     const { code, output } = await inTerminal(
@@ -132,7 +133,7 @@ test.skipIf(!hasTerminal)(
   },
 );
 
-test("a second Ctrl-C ends a stop that takes long", async () => {
+testPosix("a second Ctrl-C ends a stop that takes long", async () => {
   const stuck = newFile("stuck.mjs");
   writeFileSync(stuck, "import { Server } from 'node:http'; Server.prototype.close = () => {};");
   const { child, shows, output, ended } = start(["sandbox", "--port=0"], {

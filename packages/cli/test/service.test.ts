@@ -3,8 +3,9 @@ import { freePort } from "@svc-webhooks/kit/free-port";
 import { openSandbox } from "@svc-webhooks/kit/sandboxes";
 import { listen } from "@svc-webhooks/kit/servers";
 import type { SandboxOptions } from "@svc-webhooks/sandbox";
+import { testPosix } from "@svc-webhooks/kit/systems";
 import { describe, expect, test } from "vitest";
-import { cli, hasTerminal, inTerminal, json, newFile, shell, start } from "./support.js";
+import { cli, testInTerminal, inTerminal, json, newFile, shell, start } from "./support.js";
 
 type Item = Readonly<Record<string, string>>;
 
@@ -123,7 +124,7 @@ test("deliveries are listed by status and endpoint, and redelivered", async () =
   expect(table.stdout).toMatch(/^event_id +type +status +attempts/);
 });
 
-test.skipIf(!hasTerminal)("statuses of deliveries have colours in a terminal", async () => {
+testInTerminal("statuses of deliveries have colours in a terminal", async () => {
   const { env } = await withFailures(1);
   const { output } = await inTerminal(shell("events", "list"), env);
   expect(output).toContain(" \u001b[31mfailed\u001b[39m ");
@@ -146,7 +147,7 @@ test("all failed deliveries are redelivered, after they were counted", async () 
   expect([code, stdout, stderr]).toEqual([0, "3 redelivered, 0 skipped, 0 failed\n", ""]);
 });
 
-test.skipIf(!hasTerminal)("a terminal shows a progress bar", async () => {
+testInTerminal("a terminal shows a progress bar", async () => {
   const { id, env } = await withFailures(2);
   const { output } = await inTerminal(shell("events", "redeliver-failed", id), env);
   expect(output).toMatch(/\[#{15}-{15}\] 50 % {2}1 redelivered/);
@@ -266,7 +267,7 @@ describe("a refusal is one line with its fix", () => {
   });
 });
 
-test("Ctrl-C ends a wait with 130", async () => {
+testPosix("Ctrl-C ends a wait with 130", async () => {
   const { env, json: value, url } = await service();
   const sent = await value(`${email} --to delayed@example.test`, subject);
   const waiting = start(["sends", "get", String(sent.value["send_id"]), "--wait"], env);
@@ -320,7 +321,7 @@ describe("what the interface has no route for comes from the sandbox:", () => {
     );
   });
 
-  test("--follow prints the deliveries that change, until Ctrl-C", async () => {
+  testPosix("--follow prints the deliveries that change, until Ctrl-C", async () => {
     const { sandbox, env, run, id } = await withFailures(1);
     const { shows, interrupt, output } = start(["events", "list", "--follow", "--json"], env);
     await shows(/\n/);
@@ -336,7 +337,7 @@ describe("what the interface has no route for comes from the sandbox:", () => {
     expect(first).not.toBe(second);
   });
 
-  test("--follow prints the names once, no old delivery, and leaves no calls", async () => {
+  testPosix("--follow prints the names once, no old delivery, and leaves no calls", async () => {
     const { sandbox, env, run, url } = await withFailures(4);
     const { shows, interrupt, output } = start(["events", "list", "--limit=1", "--follow"], env);
     await shows(/\nevt_.+\n/);

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { root } from "@svc-webhooks/kit/programs";
+import { describeRequiring, testRequiring } from "@svc-webhooks/kit/requiring";
 import { until } from "@svc-webhooks/kit/until";
 import { onTestFinished } from "vitest";
 import { run } from "../src/run.js";
@@ -109,8 +110,14 @@ export function newFile(name = "file"): string {
   return join(folder, name);
 }
 
-/** Whether `script` of util-linux can give a command a pseudo-terminal. */
-export const hasTerminal = spawnSync("script", ["--version"]).status === 0 || !!process.env["CI"];
+/** Whether this is `script` of util-linux, which gives a command a pseudo-terminal. That of macOS has other options. */
+const hasTerminal = spawnSync("script", ["--version"]).status === 0;
+
+/** `test` for a test that needs a terminal. */
+export const testInTerminal = testRequiring("script of util-linux", hasTerminal);
+
+/** `describe` for tests that need a terminal. */
+export const describeInTerminal = describeRequiring("script of util-linux", hasTerminal);
 
 /** Runs a shell command line in a pseudo-terminal. `keys` are typed once its output matches. */
 export async function inTerminal(

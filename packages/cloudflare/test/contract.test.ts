@@ -1,4 +1,4 @@
-import { isFull } from "@svc-webhooks/kit/sized";
+import { kindsOf } from "@svc-webhooks/kit/kinds";
 import { storeContract } from "@svc-webhooks/testing/store";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { storeThrough } from "@svc-webhooks/kit/store-through";
@@ -10,7 +10,7 @@ const worlds = [
 ];
 
 // Each eviction restarts an object, several hundred in all, so only `npm run test:chaos` runs both.
-describe.each(isFull ? worlds : worlds.slice(0, 1))("with objects $objects", ({ evicting }) => {
+describe.each(kindsOf(worlds.slice(0, 1), worlds))("with objects $objects", ({ evicting }) => {
   let made: Cloud;
   beforeAll(async () => {
     made = await cloud(evicting ? 1 : 3);

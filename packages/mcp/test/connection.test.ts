@@ -4,6 +4,7 @@ import { createConnection } from "node:net";
 import { join } from "node:path";
 import { root } from "@svc-webhooks/kit/programs";
 import { until } from "@svc-webhooks/kit/until";
+import { testPosix } from "@svc-webhooks/kit/systems";
 import { expect, onTestFinished, test } from "vitest";
 import { connect, endpointOf } from "./support.js";
 
@@ -106,7 +107,7 @@ test("a message of more than 10 MB ends the server and its sandbox", async () =>
   expect(await isListening(sandbox)).toBe(false);
 });
 
-test("a client that is killed ends the server and its sandbox", async () => {
+testPosix("a client that is killed ends the server and its sandbox", async () => {
   // The shell is the client: the server's stdin is a pipe that only the shell has.
   const script = `exec 3>&1; { read line; } | ${JSON.stringify(process.execPath)} ${JSON.stringify(program)} mcp --sandbox --port=0 2>&3`;
   const shell = spawn("bash", ["-c", script], { detached: true });
@@ -127,7 +128,7 @@ test("a client that is killed ends the server and its sandbox", async () => {
   await until(async () => !(await isListening(sandbox)), "the sandbox has ended");
 });
 
-test("SIGTERM ends the server", async () => {
+testPosix("SIGTERM ends the server", async () => {
   const { child, ended, url } = startServer();
   await url();
   child.kill("SIGTERM");

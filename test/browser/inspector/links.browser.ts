@@ -7,7 +7,8 @@ import { describeWithBrowser, openPage } from "@svc-webhooks/kit/browser";
 import { launchChromium } from "@svc-webhooks/kit/chromium";
 import { listen } from "@svc-webhooks/kit/servers";
 import type { Page } from "playwright-core";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describePosix } from "@svc-webhooks/kit/systems";
+import { expect, onTestFinished, test } from "vitest";
 import { linesOf, live, open, openInspector } from "./support.js";
 
 const shell = promisify(execFile);
@@ -102,7 +103,7 @@ describeWithBrowser("the address of the page", () => {
   });
 });
 
-describe.runIf(process.platform !== "win32")("a copied curl command", () => {
+describePosix("a copied curl command", () => {
   describeWithBrowser("of the page", () => {
     test.each([
       { what: "as it was sent", body: undefined, tamper: undefined },

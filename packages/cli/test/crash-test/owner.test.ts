@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { testLinux } from "@svc-webhooks/kit/systems";
 import { expect, test } from "vitest";
 import { isDead, ownerPattern, ownOwner } from "../../src/crash-test/databases/owner.js";
 
@@ -28,6 +28,6 @@ test("a process of another machine is not dead, because it cannot be known", () 
   expect(isDead(ownerWith({ pid, machine: "000000" }))).toBe(false);
 });
 
-test.skipIf(!existsSync("/proc/self/stat"))("a process whose id another one has is dead", () => {
+testLinux("a process whose id another one has is dead", () => {
   expect(isDead(ownerWith({ start: "1" }))).toBe(true);
 });

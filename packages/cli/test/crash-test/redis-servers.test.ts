@@ -1,7 +1,8 @@
 import { chmodSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { testPosix } from "@svc-webhooks/kit/systems";
+import { expect, onTestFinished, vi } from "vitest";
 import { redisServers } from "../../src/crash-test/databases/redis.js";
 import { markVariable } from "../../src/crash-test/ending.js";
 import { startWatcher } from "../../src/crash-test/watcher.js";
@@ -32,7 +33,7 @@ async function withProgram(text: string, signal = new AbortController().signal) 
   return { servers, left };
 }
 
-test("a redis-server that ends before it listens is reported with the fix", async () => {
+testPosix("a redis-server that ends before it listens is reported with the fix", async () => {
   const { servers, left } = await withProgram("exit 3");
   await expect(servers.open()).rejects.toMatchObject({
     code: "redis_ended",
@@ -43,7 +44,7 @@ test("a redis-server that ends before it listens is reported with the fix", asyn
   expect(left()).toEqual([["redis-server"], []]);
 });
 
-test("a redis-server that never listens ends when the command does", async () => {
+testPosix("a redis-server that never listens ends when the command does", async () => {
   const controller = new AbortController();
   const { servers, left } = await withProgram("exec sleep 1000", controller.signal);
   const opened = servers.open();

@@ -1,0 +1,4 @@
+export declare function npmCommand(
+  name: "npm" | "npx",
+  path?: string,
+): readonly [string, ...string[]];
