@@ -13,6 +13,12 @@ import { simulatedInbox } from "./simulated-inbox.js";
 /** The file of the table that lists the cases that each broken queue fails. */
 const tableFile = fileURLToPath(new URL("../../docs/inbox-contract-table.md", import.meta.url));
 
+const heading = `# The mistakes that the inbox contract detects
+
+Each row contains a mistake of a queue, and the cases of the [inbox contract](../packages/testing/README.md#an-inboxs-contract) that fail for a queue with this mistake. \`npx vitest run test/contracts/broken-inboxes.test.ts -u\` writes this page.
+
+`;
+
 const casesFor = (makeInbox: MakeInbox, options: InboxContractOptions = {}) =>
   casesOf((runner) => inboxContract(runner, "a queue", makeInbox, { order: true, ...options }));
 
@@ -115,5 +121,5 @@ test("the table in the documents is up to date; vitest -u rewrites it", async ()
   const table = [["a queue that …", "failed cases"], ["---", "---"], ...rows]
     .map((texts) => `| ${texts.join(" | ")} |\n`)
     .join("");
-  await expect(table).toMatchFileSnapshot(tableFile);
+  await expect(heading + table).toMatchFileSnapshot(tableFile);
 });

@@ -11,6 +11,12 @@ import { casesOf, failuresOf } from "./contract-cases.js";
 /** The file of the table that lists how many cases each broken store fails, and the first of them. */
 const tableFile = fileURLToPath(new URL("../../docs/store-contract-table.md", import.meta.url));
 
+const heading = `# The mistakes that the store contract detects
+
+Each row contains a mistake of a store, how many cases of the [store contract](../packages/testing/README.md#a-stores-contract) fail for a store with this mistake, and the first of these cases. \`npx vitest run test/contracts/broken-stores.test.ts -u\` writes this page.
+
+`;
+
 const casesFor = (makeStore: MakeStore, abandon?: () => void) =>
   casesOf((runner) => storeContract(runner, "a store", makeStore, { abandon }));
 
@@ -109,5 +115,5 @@ test("the table in the documents is up to date; vitest -u rewrites it", async ()
   const table = [head, ["---", "--:", "---"], ...rows]
     .map((texts) => `| ${texts.join(" | ")} |\n`)
     .join("");
-  await expect(table).toMatchFileSnapshot(tableFile);
+  await expect(heading + table).toMatchFileSnapshot(tableFile);
 });

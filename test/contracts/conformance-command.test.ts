@@ -9,7 +9,8 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import type { ConformanceResult } from "@svc-webhooks/testing/conformance";
 import { receiverContract } from "@svc-webhooks/testing/receiver";
-import { describe, expect, test } from "vitest";
+import { describePosix } from "@svc-webhooks/kit/systems";
+import { expect, test } from "vitest";
 import { run } from "../../packages/cli/src/run.js";
 import { badReceivers } from "./bad-receivers.js";
 import { variants } from "./bad-to-strangers.js";
@@ -115,7 +116,7 @@ test.concurrent.each(others)(
   60_000,
 );
 
-describe.each([
+describePosix.each([
   [
     "Python",
     servePython,

@@ -1,3 +1,4 @@
+import { kindsOf } from "@svc-webhooks/kit/kinds";
 import { sized } from "@svc-webhooks/kit/sized";
 import { storeContract } from "@svc-webhooks/testing/store";
 import { afterAll, beforeAll, describe, it } from "vitest";
@@ -44,7 +45,7 @@ describeWithPostgres("on a server", () => {
   let server: PostgresServer;
   beforeAll(async () => (server = await postgresServer()));
   afterAll(() => server?.close());
-  for (const { name, open } of sized([pg], clientKinds)) {
+  for (const { name, open } of kindsOf([pg], clientKinds)) {
     contractOver(name, () => open(server.connectionString));
   }
 });
@@ -60,7 +61,7 @@ describeWithPgBouncer("through PgBouncer in transaction mode", () => {
     await bouncer?.close();
     await server?.close();
   });
-  for (const { name, open } of sized([pg], pooledClientKinds)) {
+  for (const { name, open } of kindsOf([pg], pooledClientKinds)) {
     contractOver(name, () => open(bouncer.connectionString));
   }
 });

@@ -6,7 +6,7 @@ import {
   redisServer,
   type RedisServer,
 } from "@svc-webhooks/kit/redis-server";
-import { sized } from "@svc-webhooks/kit/sized";
+import { kindsOf } from "@svc-webhooks/kit/kinds";
 import { tcpProxy, type TcpProxy } from "@svc-webhooks/kit/tcp-proxy";
 import { redisContract, type Topology } from "./redis-contract.js";
 
@@ -25,7 +25,7 @@ describe("on one server", () => {
     const server = await redisServer();
     return behind([server], [await tcpProxy(server.port)]);
   };
-  redisContract(sized(oneOfEach, clientKinds), start, { abandons: true });
+  redisContract(kindsOf(oneOfEach, clientKinds), start, { abandons: true });
 });
 
 describe("on a cluster of three", () => {
@@ -33,5 +33,5 @@ describe("on a cluster of three", () => {
     const servers = await redisCluster();
     return behind(servers, await clusterProxies(servers));
   };
-  redisContract(sized(clusterKinds.slice(0, 1), clusterKinds), start, { abandons: true });
+  redisContract(kindsOf(clusterKinds.slice(0, 1), clusterKinds), start, { abandons: true });
 });

@@ -5,7 +5,7 @@ import type { Served } from "@svc-webhooks/kit/launch";
 import { tableOf } from "@svc-webhooks/kit/tables";
 import type { Platform } from "../runtimes/platforms.js";
 
-/** The file of the table that lists the number of passed cases by adapter and runtime. */
+/** The page with the table that lists the number of passed cases by adapter and runtime. */
 export const tableFile = fileURLToPath(new URL("../../docs/contract-table.md", import.meta.url));
 
 // Renamed, because the linter treats every call of `it` as a test in this file.
@@ -43,7 +43,13 @@ export function runContract(platforms: readonly Platform[]): Cells {
   return cells;
 }
 
-/** Formats the cells as the table in the documentation. */
+const heading = `# The cases of the adapter contract by runtime
+
+Each cell has the number of cases that an adapter passes on a runtime; an empty cell means that the adapter does not run there. [Runtimes](runtimes.md) explains the differences. \`npm run test:matrix -- -u\` writes this page.
+
+`;
+
+/** Formats the cells as the page in the documentation. */
 export function printed(cells: Cells, platforms: readonly Platform[]): string {
   const runtimes = platforms.map(({ runtime }) => runtime);
   const rows = Array.from(cells, ([adapter, row]) => [
@@ -52,7 +58,8 @@ export function printed(cells: Cells, platforms: readonly Platform[]): string {
   ]);
   const line = (texts: readonly string[]) => `| ${texts.join(" | ")} |\n`;
   const head = ["adapter", ...runtimes];
-  return [head, head.map((_, index) => (index ? "--:" : "---")), ...rows].map(line).join("");
+  const table = [head, head.map((_, index) => (index ? "--:" : "---")), ...rows];
+  return heading + table.map(line).join("");
 }
 
 /** Returns the cells of the documented table: the number of cases by `adapter on runtime`. */

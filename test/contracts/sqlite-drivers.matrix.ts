@@ -1,18 +1,18 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { outsideDirectory, run } from "@svc-webhooks/kit/programs";
+import { npx, npxStart } from "@svc-webhooks/kit/npx";
+import { outsideDirectory } from "@svc-webhooks/kit/programs";
 import { describe, expect, test } from "vitest";
 import { casesOver } from "./sqlite-drivers.js";
 
-/** Node of a version, downloaded if necessary. */
-const nodeOf = (version: string) =>
-  ["npx", "--yes", "--package", `node@${version}`, "node"] as const;
+/** The arguments of npx that run Node of a version, downloaded if necessary. */
+const nodeOf = (version: string) => ["--yes", "--package", `node@${version}`, "node"] as const;
 
 // Node includes SQLite from 22.13, without a flag.
 test.each(["22.13.0", "24", "26"])(
   "the SQLite store passes its contract over node:sqlite on Node %s",
   async (version) => {
-    const command = [...nodeOf(version), "--test"];
+    const command = [...npxStart, ...nodeOf(version), "--test"];
     const { exitCode, passed, all, output } = await casesOver({ driver: "node:sqlite", command });
     expect(passed === all ? "" : output).toBe("");
     expect(exitCode).toBe(0);
@@ -26,12 +26,13 @@ describe("the SQLite store over better-sqlite3", () => {
     mkdirSync(folder);
     const options = ["--no-audit", "--no-fund", "--no-package-lock", "--prefix", folder];
     const install = ["npm", "install", ...options, "better-sqlite3@13.2.0"];
-    const [npx, ...args] = nodeOf("24").slice(0, -1);
-    const { exitCode, stderr } = await run(npx ?? "", [...args, ...install], { cwd: folder });
+    const { exitCode, stderr } = await npx([...nodeOf("24").slice(0, -1), ...install], {
+      cwd: folder,
+    });
     expect([exitCode, exitCode === 0 ? "" : stderr]).toEqual([0, ""]);
     const result = await casesOver({
       driver: "better-sqlite3",
-      command: [...nodeOf("24"), "--test"],
+      command: [...npxStart, ...nodeOf("24"), "--test"],
       env: { BETTER_SQLITE3: join(folder, "node_modules/better-sqlite3/lib/index.js") },
     });
     expect(result.passed === result.all ? "" : result.output).toBe("");

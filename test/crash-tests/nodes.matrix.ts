@@ -1,5 +1,6 @@
 import { cpSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { npx } from "@svc-webhooks/kit/npx";
 import { root, run } from "@svc-webhooks/kit/programs";
 import ts from "typescript5";
 import { beforeAll, expect, test } from "vitest";
@@ -7,9 +8,8 @@ import { packWorkspace } from "../package/packed.js";
 import { correct, mistakes } from "./handlers.js";
 import { nameOf } from "./in-process.js";
 
-const versions = ["20.12.0", "22.12.0", "24"];
-
 const { consumer } = await packWorkspace();
+/** The reports, by the version of Node that ran the handlers. */
 const outputs = new Map<string, string>();
 
 beforeAll(() => {
@@ -24,22 +24,29 @@ beforeAll(() => {
   symlinkSync(join(root, "node_modules/pg"), join(consumer, "node_modules/pg"), "junction");
 });
 
-test.each(versions)(
-  "on Node %s, a second run has the same reports, and each finding repeats",
-  async (version) => {
-    const args = ["--yes", "--package", `node@${version}`, "node", "--print", "process.execPath"];
-    const { stdout: program } = await run("npx", args, { cwd: consumer });
-    const { exitCode, stdout, stderr } = await run(program.trim(), ["all-handlers.mjs"], {
-      cwd: consumer,
-    });
-    expect(stderr).toBe("");
-    expect(exitCode).toBe(0);
-    outputs.set(version, stdout);
-  },
-);
+async function runHandlers(version: string, mode: "once" | "repeat") {
+  const args = ["--yes", "--package", `node@${version}`, "node", "--print", "process.execPath"];
+  const { stdout: program } = await npx(args, { cwd: consumer });
+  const { exitCode, stdout, stderr } = await run(program.trim(), ["all-handlers.mjs", mode], {
+    cwd: consumer,
+  });
+  outputs.set(version, stdout);
+  return { exitCode, stderr };
+}
+
+const succeeded = { exitCode: 0, stderr: "" };
+
+test.each(["20.12.0", "22.12.0"])("on Node %s, the handlers have reports", async (version) => {
+  expect(await runHandlers(version, "once")).toEqual(succeeded);
+});
+
+// The reports of all versions must be equal, so repeating them on one is enough.
+test("on Node 24, a second run has the same reports, and each finding repeats", async () => {
+  expect(await runHandlers("24", "repeat")).toEqual(succeeded);
+});
 
 test("the reports are equal, byte for byte, on all versions of Node", () => {
-  expect([...outputs.keys()]).toEqual(versions);
+  expect([...outputs.keys()]).toEqual(["20.12.0", "22.12.0", "24"]);
   const [first = ""] = outputs.values();
   for (const output of outputs.values()) expect(output).toBe(first);
   const reports = JSON.parse(first) as readonly {

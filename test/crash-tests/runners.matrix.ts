@@ -2,6 +2,7 @@ import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "nod
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import type { CrashTestReport } from "@svc-webhooks/testing/crash-test";
+import { npm } from "@svc-webhooks/kit/npm";
 import { outsideDirectory, root, run } from "@svc-webhooks/kit/programs";
 import { beforeAll, expect, test } from "vitest";
 import { packWorkspace } from "../package/packed.js";
@@ -21,7 +22,7 @@ beforeAll(async () => {
   writeFileSync(join(folder, "jest.config.json"), JSON.stringify(config));
   writeFileSync(join(jest, "package.json"), '{ "private": true }');
   const install = ["install", "--no-audit", "--no-fund", "--no-package-lock", "jest@30"];
-  expect(await run("npm", install, { cwd: jest })).toMatchObject({ exitCode: 0 });
+  expect(await npm(install, { cwd: jest })).toMatchObject({ exitCode: 0 });
 });
 
 interface Results {

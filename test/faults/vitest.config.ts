@@ -1,18 +1,26 @@
 import { defineConfig } from "vitest/config";
 import base from "../base.config.js";
-import { filesOf, filesWithSizes } from "../suites.js";
+import { isFull } from "../kit/sized.js";
+import { longestFirst } from "../longest-first.js";
+import { filesOf, filesThatUse } from "../suites.js";
 
 /**
- * The suites that send thousands of events among processes that are killed and frozen and lose their
- * connections, seed by seed, and the loads of `npm test` in full.
+ * The suites that send events among processes that are killed and frozen and lose their connections, and the
+ * contracts of `npm test` for every kind of client. With `SVC_CHAOS=full`, they send thousands of events, seed by
+ * seed, and the loads and properties of `npm test` run in full too.
  */
 export default defineConfig({
   ...base,
   test: {
     ...base.test,
     maxConcurrency: 4,
-    include: [...filesOf("chaos"), ...filesWithSizes()],
-    env: { TEST_SIZE: "full" },
+    include: [
+      ...filesOf("chaos"),
+      ...filesThatUse("kinds"),
+      ...(isFull ? filesThatUse("sized") : []),
+    ],
+    env: { TEST_KINDS: "all" },
+    sequence: { sequencer: longestFirst("chaos") },
     // One test is a seed of 5,000 events, or 200 kills of the sandbox.
     testTimeout: 1_800_000,
   },

@@ -2,9 +2,11 @@ import { correct, mistakes } from "./handlers.js";
 import { nameOf, reportOf } from "./in-process.js";
 
 /*
- * Prints the reports of all handlers. Exits with 1 if a report differs in a second run of the process, or if the text
- * in a finding does not repeat it.
+ * Prints the reports of all handlers. With the argument `repeat`, exits with 1 if a report differs in a second run of
+ * the process, or if the text in a finding does not repeat it.
  */
+
+const repeats = process.argv[2] === "repeat";
 
 const problems = [];
 const reports = [];
@@ -13,6 +15,7 @@ for (const planted of [...mistakes, ...correct]) {
   const options = { maxFaults: planted.faults ?? 1 };
   const report = await reportOf(planted, options);
   reports.push({ name: planted.name, report });
+  if (!repeats) continue;
   if (options.maxFaults === 1) {
     const again = await reportOf(planted, options);
     if (JSON.stringify(again) !== JSON.stringify(report)) {

@@ -1,6 +1,8 @@
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { CrashTestReport } from "@svc-webhooks/testing/crash-test";
 import { describeWithPostgres } from "@svc-webhooks/kit/postgres-server";
+import { isFull, sized } from "@svc-webhooks/kit/sized";
 import { afterAll, beforeAll, test } from "vitest";
 import { correct, mistakes, outsideOfFormA, type Planted } from "../../crash-tests/handlers.js";
 import { nameOf, reportOf } from "../../crash-tests/in-process.js";
@@ -10,7 +12,10 @@ import { startPlanted, withPlanted, type PlantedServer } from "./planted.js";
 
 const tableFile = fileURLToPath(new URL("../../../docs/crash-test-table.md", import.meta.url));
 
-const all = [...mistakes, outsideOfFormA, ...correct];
+const handlers = [...mistakes, outsideOfFormA, ...correct];
+
+/** The handlers to run: form B starts a hundred processes for some, so only `SVC_CHAOS=full` runs all. */
+const all = handlers.filter((_planted, index) => index % sized(3, 1) === 0);
 
 /** All handlers. Those that take the longest are the first. */
 const byDuration = all.toSorted(
@@ -76,6 +81,9 @@ describeWithPostgres("the planted handlers", () => {
     });
     expect(problemsIn(results)).toEqual([]);
     expect(await copiesIn(server)).toEqual([]);
-    await expect(tableOf(results)).toMatchFileSnapshot(tableFile);
+    const table = tableOf(results);
+    const rows = readFileSync(tableFile, "utf8").split("\n");
+    if (isFull) await expect(table).toMatchFileSnapshot(tableFile);
+    else expect(rows).toEqual(expect.arrayContaining(table.split("\n")));
   });
 });

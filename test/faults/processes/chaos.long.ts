@@ -1,39 +1,42 @@
 import { expect, test } from "vitest";
 import { describeWithPgBouncer, describeWithPostgres } from "@svc-webhooks/kit/postgres-server";
 import { describeWithRedis } from "@svc-webhooks/kit/redis-server";
+import { sized } from "@svc-webhooks/kit/sized";
 import { eachExactlyOnce, runChaos } from "./run.js";
 import { nothingWrong } from "./verdict.js";
 import { postgresWorld, redisWorld } from "./world.js";
 
-/** The seeds: three that every run repeats, and a new one. `CHAOS_SEED` replaces them. */
-const seeds = process.env["CHAOS_SEED"]?.split(",") ?? [
-  "1",
-  "2",
-  "3",
-  String(Date.now() % 100_000),
-];
+/** The seeds: those that every run repeats, and in full a new one. `CHAOS_SEED` replaces them. */
+const seeds =
+  process.env["CHAOS_SEED"]?.split(",") ??
+  sized(["1"], ["1", "2", "3", String(Date.now() % 100_000)]);
+
+/**
+ * Returns the number of events of a run, and how many processes must have been killed before it ends. Kills decide how
+ * long a small run takes, because events take much longer on a busy machine: the sender repeats what comes too late.
+ */
+const load = (full: number, small = 300) =>
+  sized({ events: small, kills: 25 }, { events: full, kills: 0 });
+
+/** The lanes of runs with PostgreSQL. */
+const lanes = sized(32, 96);
 
 describeWithRedis("receivers that are killed and frozen at random", () => {
   test.for(seeds)(
     "lose no event and run none twice unnecessarily, seed %s",
     async (seed, { signal }) => {
       const world = await redisWorld();
-      const { verdict, summary } = await runChaos({
-        seed,
-        world,
-        events: 5_000,
-        lanes: 32,
-        signal,
-      });
+      const run = { seed, ...load(5_000), lanes: 32, signal };
+      const { verdict, summary } = await runChaos({ ...run, world });
       console.log(summary);
       expect(verdict).toMatchObject(nothingWrong);
     },
   );
 
   test("lose events if copies in flight get 200", async ({ signal }) => {
-    const load = { seed: "1", events: 1_000, lanes: 32, signal };
+    const run = { seed: "1", ...load(1_000, 500), lanes: 32, signal };
     const world = await redisWorld();
-    const { verdict, summary } = await runChaos({ ...load, world, inFlight: 200 });
+    const { verdict, summary } = await runChaos({ ...run, world, inFlight: 200 });
     console.log(summary);
     expect(verdict.lost).not.toEqual([]);
     expect(verdict.early).not.toEqual([]);
@@ -42,37 +45,37 @@ describeWithRedis("receivers that are killed and frozen at random", () => {
 
 describeWithPostgres("receivers with `transaction` that are killed and frozen at random", () => {
   test.for(seeds)("apply each event exactly once, seed %s", async (seed, { signal }) => {
-    const load = { seed, events: 5_000, lanes: 96, signal };
+    const run = { seed, ...load(5_000), lanes, signal };
     const world = await postgresWorld({ inTransaction: true });
-    const { summary, ...result } = await runChaos({ ...load, world });
+    const { summary, ...result } = await runChaos({ ...run, world });
     console.log(summary);
-    expect(result).toMatchObject(eachExactlyOnce(load.events));
+    expect(result).toMatchObject(eachExactlyOnce(result.events));
   });
 
   test("apply each event exactly once while the database crashes", async ({ signal }) => {
-    const load = { seed: "1", events: 2_500, lanes: 96, signal };
+    const run = { seed: "1", ...load(2_500), lanes, signal };
     const world = await postgresWorld({ inTransaction: true, fsync: "on" });
-    const { summary, ...result } = await runChaos({ ...load, world, crashEveryMs: 4_000 });
+    const { summary, ...result } = await runChaos({ ...run, world, crashEveryMs: 4_000 });
     console.log(summary);
-    expect(result).toMatchObject(eachExactlyOnce(load.events));
+    expect(result).toMatchObject(eachExactlyOnce(result.events));
   });
 
   test("apply events twice if the effects are outside of it", async ({ signal }) => {
-    const load = { seed: "1", events: 2_500, lanes: 96, signal };
+    const run = { seed: "1", ...load(2_500), lanes, signal };
     const world = await postgresWorld({ inTransaction: false });
-    const { verdict, effects, summary } = await runChaos({ ...load, world });
+    const { verdict, effects, events, summary } = await runChaos({ ...run, world });
     console.log(summary);
     expect(verdict.lost).toEqual([]);
-    expect(effects).toBeGreaterThan(load.events);
+    expect(effects).toBeGreaterThan(events);
   });
 });
 
 describeWithPgBouncer("receivers with `transaction` behind PgBouncer", () => {
   test("apply each event exactly once", async ({ signal }) => {
-    const load = { seed: "1", events: 1_500, lanes: 96, signal };
+    const run = { seed: "1", ...load(1_500), lanes, signal };
     const world = await postgresWorld({ inTransaction: true, throughPgBouncer: true });
-    const { summary, ...result } = await runChaos({ ...load, world });
+    const { summary, ...result } = await runChaos({ ...run, world });
     console.log(summary);
-    expect(result).toMatchObject(eachExactlyOnce(load.events));
+    expect(result).toMatchObject(eachExactlyOnce(result.events));
   });
 });

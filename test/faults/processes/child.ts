@@ -2,10 +2,11 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { basename, dirname, join } from "node:path";
 import { rolldown } from "rolldown";
+import { isPackage } from "../../../packages/_build/is-package.js";
 
 /** Bundles a test module so that it can run in its own process. Packages stay external. */
 export async function bundled(input: string): Promise<string> {
-  const bundle = await rolldown({ input, external: /^[^./]/ });
+  const bundle = await rolldown({ input, external: isPackage });
   const dir = join(dirname(input), ".build");
   // What a process imports only if it needs it is a file of its own.
   await bundle.write({ dir, entryFileNames: "[name].mjs", chunkFileNames: "[name]-[hash].mjs" });

@@ -2,13 +2,15 @@ import { setTimeout as pause } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { describeWithPostgres } from "@svc-webhooks/kit/postgres-server";
 import { describeWithRedis, redisServer } from "@svc-webhooks/kit/redis-server";
+import { sized } from "@svc-webhooks/kit/sized";
 import { until } from "@svc-webhooks/kit/until";
 import { openQueue } from "./queue.js";
 import { runChaos, type ChaosQueue } from "./run.js";
 import { postgresWorld } from "./world.js";
 
-/** The seeds: one that every run repeats, and a new one. `CHAOS_SEED` replaces them. */
-const seeds = process.env["CHAOS_SEED"]?.split(",") ?? ["1", String(Date.now() % 100_000)];
+/** The seeds: one that every run repeats, and in full a new one. `CHAOS_SEED` replaces them. */
+const seeds =
+  process.env["CHAOS_SEED"]?.split(",") ?? sized(["1"], ["1", String(Date.now() % 100_000)]);
 
 const durable = ["--save", "", "--appendonly", "yes", "--appendfsync", "always"];
 
@@ -60,16 +62,22 @@ describeWithRedis("workers on BullMQ that are killed and frozen at random", () =
       async (seed, { signal }) => {
         const load = {
           seed,
-          events: Number(process.env["CHAOS_EVENTS"] ?? 2_000),
-          lanes: 64,
+          events: Number(process.env["CHAOS_EVENTS"] ?? sized(300, 2_000)),
+          // So that Redis crashes, even if the events take less time than it runs between crashes.
+          kills: sized(20, 0),
+          lanes: sized(32, 64),
           signal,
         };
         const world = await postgresWorld({ inTransaction: true });
         const queue = await crashingQueue(durable, 4_000);
-        const { verdict, effects, counter, summary } = await runChaos({ ...load, world, queue });
+        const { verdict, events, effects, counter, summary } = await runChaos({
+          ...load,
+          world,
+          queue,
+        });
         console.log(`${summary}\n  crashes of Redis: ${queue.crashes()}`);
         expect(queue.crashes()).toBeGreaterThan(0);
-        expect([verdict.lost, effects, counter]).toEqual([[], load.events, load.events]);
+        expect([verdict.lost, effects, counter]).toEqual([[], events, events]);
       },
     );
 

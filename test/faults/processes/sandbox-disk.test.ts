@@ -4,16 +4,15 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { json } from "node:stream/consumers";
-import { expect, onTestFinished, test } from "vitest";
+import { testLinux } from "@svc-webhooks/kit/systems";
+import { expect, onTestFinished } from "vitest";
 import { listen } from "@svc-webhooks/kit/servers";
 import { until } from "@svc-webhooks/kit/until";
 import { builtCommand, command } from "./sandbox/command.js";
 
-/** Sets a soft limit on the size of a process's files, in bytes, as a shell's `ulimit -f` does. Works only on Linux. */
+/** Sets a soft limit on the size of a process's files, in bytes, as a shell's `ulimit -f` does. */
 const limitFiles = (pid = 0, bytes: number | "unlimited") =>
   execFileSync("prlimit", ["--pid", String(pid), `--fsize=${bytes}:`]);
-
-const hasLimits = process.platform === "linux";
 
 /** Starts a sandbox with a data file, and returns functions to call it. The sandbox runs until the test ends. */
 async function openCommand() {
@@ -56,7 +55,7 @@ async function openCommand() {
   };
 }
 
-test.runIf(hasLimits)(
+testLinux(
   "a sandbox whose disk is full refuses sends, and accepts them when there is room again",
   async () => {
     const { sandbox, request, send, fill, free } = await openCommand();
@@ -96,7 +95,7 @@ test.runIf(hasLimits)(
   },
 );
 
-test.runIf(hasLimits)(
+testLinux(
   "what a sandbox with a full disk refuses has no effect, and takes no memory",
   async () => {
     const { request, send, fill, free } = await openCommand();
