@@ -3,7 +3,8 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { outsideDirectory } from "@svc-webhooks/kit/programs";
+import { npm } from "@svc-webhooks/kit/npm";
+import { outputOf, outsideDirectory } from "@svc-webhooks/kit/programs";
 import { receiverContract } from "@svc-webhooks/testing/receiver";
 import { casesOf } from "../contracts/contract-cases.js";
 import { packWorkspace } from "./packed.js";
@@ -118,7 +119,7 @@ test.each(Object.entries(templates))(
     write("package.json", manifest);
     write("tsconfig.json", { compilerOptions });
     const install = ["install", "--no-audit", "--no-fund", "--no-package-lock"];
-    await promisify(execFile)("npm", [...install, ...tarballs, ...tools], { cwd: project });
+    outputOf(await npm([...install, ...tarballs, ...tools], { cwd: project }));
     mkdirSync(join(project, "src"));
     writeFileSync(join(project, "src/receiver.spec.ts"), spec);
     // Jest reports on stderr. A failed test rejects with the report.

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
+import { npx } from "@svc-webhooks/kit/npx";
 import { run, type Ended } from "@svc-webhooks/kit/programs";
 import { compile, settings } from "./compile.js";
 import { nodeEntries, packWorkspace } from "./packed.js";
@@ -23,7 +24,7 @@ describe.each(versions)("on Node %s", (version) => {
 
   beforeAll(async () => {
     const args = ["--yes", "--package", `node@${version}`, "node", "--print", "process.execPath"];
-    const { stdout } = await run("npx", args, { cwd: consumer });
+    const { stdout } = await npx(args, { cwd: consumer });
     node = (given) => run(stdout.trim(), given, { cwd: consumer });
     expect((await node(["--version"])).stdout).toContain(`v${version}`);
   });

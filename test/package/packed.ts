@@ -1,5 +1,6 @@
 import { cpSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { npm } from "@svc-webhooks/kit/npm";
 import { outsideDirectory, root, run, scope } from "@svc-webhooks/kit/programs";
 import { publicPackages, readManifest, type Manifest } from "@svc-webhooks/kit/workspace";
 
@@ -46,8 +47,7 @@ const leftOut: ReadonlySet<string> = new Set([
 export async function packWorkspace(): Promise<PackedWorkspace> {
   const directory = outsideDirectory();
   const workspaces = publicPackages.flatMap(({ source }) => ["--workspace", source]);
-  const { stdout } = await run(
-    "npm",
+  const { stdout } = await npm(
     ["pack", "--json", "--offline", "--ignore-scripts", "--pack-destination", directory].concat(
       workspaces,
     ),

@@ -14,11 +14,14 @@ const pathsIn = (text: string) =>
 const linksIn = (text: string) =>
   Array.from(text.matchAll(/\]\((?!https?:|#)([^)#\s]+)/g), ([, target = ""]) => target);
 
+/** A folder that exists only after `npm run docs`, which `npm test` does not need. */
+const builtSite = "site/dist";
+
 test.each(["ARCHITECTURE.md", "CONTRIBUTING.md"])("%s names only files that exist", (page) => {
   const text = textOf(page);
   const paths = [...pathsIn(text), ...linksIn(text)];
   expect(paths.length).toBeGreaterThan(5);
-  expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([]);
+  expect(paths.filter((path) => path !== builtSite && !existsSync(join(root, path)))).toEqual([]);
 });
 
 test.each([

@@ -1,40 +1,86 @@
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { expect, test } from "vitest";
+import { fragmentsOf, headingsOf, withoutBlocks } from "@svc-webhooks/kit/fragments";
 import { root } from "@svc-webhooks/kit/programs";
+import { expect, test } from "vitest";
 import { readmes, textOf } from "./readme.js";
 
-const pages = [...readmes(), "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"].filter((page) =>
-  page.endsWith(".md"),
-);
+const pages = [
+  ...readmes(),
+  "ARCHITECTURE.md",
+  "CHANGELOG.md",
+  "CONTRIBUTING.md",
+  "SECURITY.md",
+  "vectors/README.md",
+];
 
-const withoutCode = (page: string) => textOf(page).replaceAll(/^```[^]*?^```/gm, "");
+const repository = "https://github.com/svc-webhooks/svc-webhooks";
 
-/** Returns the fragments under which a page's headings are linked (GitHub's rule). */
-const fragmentsOf = (page: string) =>
-  Array.from(withoutCode(page).matchAll(/^#+ (.*)$/gm), ([, heading = ""]) =>
-    heading
-      .toLowerCase()
-      .replaceAll(/[^\p{L}\p{N}_ -]/gu, "")
-      .replaceAll(" ", "-"),
-  );
-
+/** Returns the links of a page to files of the repository: relative to the page, or from `/` for the root. */
 const linksIn = (page: string) =>
-  Array.from(withoutCode(page).matchAll(/\]\((?!https?:)([^)\s]*)\)/g), ([, link = ""]) => link);
+  Array.from(
+    withoutBlocks(textOf(page)).matchAll(/\]\(([^)\s]*)\)|^\[[^\]]+\]: (\S+)$/gm),
+    ([, inline, listed]) => inline ?? listed ?? "",
+  )
+    .map((link) => link.replace(new RegExp(`^${repository}/(?:blob|tree)/main/`), "/"))
+    .filter((link) => !/^[a-z]+:/.test(link));
 
 /** Returns whether a link of a page leads to a file, and to a heading if it has a fragment. */
 function isAlive(page: string, link: string): boolean {
   const [path = "", fragment] = link.split("#");
-  const target = path === "" ? page : join(dirname(page), path);
+  const target = path === "" ? page : path.startsWith("/") ? path : join(dirname(page), path);
   if (!existsSync(join(root, target))) return false;
   if (fragment === undefined) return true;
   const isFolder = statSync(join(root, target)).isDirectory();
-  return fragmentsOf(isFolder ? join(target, "README.md") : target).includes(fragment);
+  return fragmentsOf(textOf(isFolder ? join(target, "README.md") : target)).includes(fragment);
 }
 
 test.each(pages)("every link of %s leads to a file and a heading that exist", (page) => {
   expect(linksIn(page).filter((link) => !isAlive(page, link))).toEqual([]);
 });
+
+test("only pages of packages, which npm shows, link to files by the repository's address", () => {
+  const found = pages
+    // A release adds the same entries to the changelogs of packages.
+    .filter((page) => !page.startsWith("packages/") && page !== "CHANGELOG.md")
+    .filter((page) => linksIn(page).some((link) => link.startsWith("/")));
+  expect(found).toEqual([]);
+});
+
+test.each(pages)(
+  "%s has one heading of level 1, which is its first line, and skips no level",
+  (page) => {
+    const levels = headingsOf(textOf(page)).map(({ level }) => level);
+    expect(textOf(page)).toMatch(/^# \S/);
+    expect(levels.filter((level) => level === 1)).toHaveLength(1);
+    expect(levels.filter((level, index) => level > (levels[index - 1] ?? 0) + 1)).toEqual([]);
+  },
+);
+
+/** The elements that the forge's pages and the templates of Vue show in the same way. */
+const elements = "a|br|details|img|kbd|picture|source|sub|summary|sup";
+
+/** Markup that only one of the forge and the documentation site understands, outside code. */
+const markup: Readonly<Record<string, RegExp>> = {
+  "a container": /^ *:::.*/gm,
+  "an interpolation": /\{\{.*/g,
+  "an element": new RegExp(`</?(?!(?:${elements})\\b)[a-z][\\w-]*[\\s/>].*`, "gi"),
+  "front matter": /^---\n[^]*?\n---$/g,
+  "an attribute of a heading": /^#.*\{#.*/gm,
+  "a table of contents": /^\[\[toc\]\]/gim,
+  "a footnote": /\[\^\w+\].*/g,
+};
+
+test.each(pages)(
+  "%s has only markup that the forge and the documentation site understand",
+  (page) => {
+    const text = withoutBlocks(textOf(page)).replaceAll(/(`+)[^`]+\1/g, "");
+    const found = Object.entries(markup).flatMap(([what, pattern]) =>
+      (text.match(pattern) ?? []).map((line) => `${what}: ${line}`),
+    );
+    expect(found).toEqual([]);
+  },
+);
 
 test("README.md links to every page in docs and to every example", () => {
   const wanted = ["docs", "examples"].flatMap((folder) =>
@@ -44,4 +90,12 @@ test("README.md links to every page in docs and to every example", () => {
   );
   const links = new Set(linksIn("README.md"));
   expect(wanted.filter((path) => !links.has(path))).toEqual([]);
+});
+
+test("once the packages have a version, no page says that they are not published", () => {
+  const { version } = JSON.parse(textOf("packages/core/package.json")) as { version: string };
+  const isWrong = (page: string) =>
+    /(?:after|until) the first release|not published yet/i.test(textOf(page));
+  // The repository contains 0.0.0 until the commit of the first release.
+  expect(version === "0.0.0" ? [] : pages.filter(isWrong)).toEqual([]);
 });

@@ -1,6 +1,7 @@
 import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import { freePort } from "@svc-webhooks/kit/free-port";
+import { npm } from "@svc-webhooks/kit/npm";
 import { outsideDirectory, root, run } from "@svc-webhooks/kit/programs";
 import { publicPackages } from "@svc-webhooks/kit/workspace";
 import { expect, test } from "vitest";
@@ -17,9 +18,9 @@ test("npm run pack, the line it prints, and dev lead to a processed event in an 
   expect(version).toMatch(/^0\.0\.0-g[0-9a-f]{8}(?:\.x[0-9a-f]{8})?$/);
   const [line = ""] = stdout.trim().split("\n").slice(-1);
   expect(line).toBe(`npm install ${packed}/*.tgz`);
-  await run("npm", ["init", "-y"], { cwd: app });
+  await npm(["init", "-y"], { cwd: app });
   await run("sh", ["-c", `${line} express --no-audit --no-fund`], { cwd: app });
-  const manifest = await run("npm", ["ls", "--json"], { cwd: app });
+  const manifest = await npm(["ls", "--json"], { cwd: app });
   const { dependencies } = JSON.parse(manifest.stdout) as {
     readonly dependencies: Readonly<Record<string, { readonly version: string }>>;
   };
