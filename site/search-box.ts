@@ -1,4 +1,8 @@
-/** Markup of VitePress's search box that is wrong for screen readers, and its replacement. */
+// Readers type whole questions, and sections with these words in their headings would rank first.
+const questionWords =
+  /\b(?:a|an|are|can|do|does|for|get|how|i|in|is|mean|my|need|of|should|the|to|what|when|which|why)\b ?/gi;
+
+/** Parts of VitePress's search box that are wrong for screen readers or for questions, and their replacements. */
 const corrections = [
   // A button may not contain a form.
   [
@@ -13,6 +17,11 @@ const corrections = [
   [/:aria-label="\[\.\.\.p\.titles, p\.title\]\.join\(' > '\)"/, ""],
   // An element without a role may not have a name.
   [/<kbd :aria-label/g, '<kbd role="img" :aria-label'],
+  // A query of nothing else is searched as it is.
+  [
+    /\.search\(filterTextValue\)/,
+    `.search(filterTextValue.replace(${questionWords}, "") || filterTextValue)`,
+  ],
 ] as const;
 
 /**

@@ -29,7 +29,9 @@ describeWithBrowser("the search", () => {
     ["raw body", "/docs/raw-body"],
     ["mount in Fastify", "/docs/frameworks"],
     ["test handler", "/docs/test-your-handler"],
-    ["Lambda", "/docs/frameworks"],
+    ["how do I mount a receiver in Fastify", "/docs/frameworks"],
+    ["how do I test a handler", "/docs/test-your-handler"],
+    ["what does an AWS Lambda function need", "/docs/frameworks"],
     ["other_delivery_id", "/docs/troubleshooting"],
   ])('lists for "%s" %s first', async (query, address) => {
     const { origin } = await serveSite();
@@ -41,7 +43,8 @@ describeWithBrowser("the search", () => {
 
   test.each([
     ["rotate secret", "/docs/production"],
-    ["503 for a copy", "/docs/decisions"],
+    ["how do I rotate a secret", "/docs/production"],
+    ["why does a copy of a delivery get 503", "/docs/decisions"],
   ])('lists for "%s" %s among the first three', async (query, address) => {
     const { origin } = await serveSite();
     const page = await openPage(origin);
