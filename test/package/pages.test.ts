@@ -91,11 +91,3 @@ test("README.md links to every page in docs and to every example", () => {
   const links = new Set(linksIn("README.md"));
   expect(wanted.filter((path) => !links.has(path))).toEqual([]);
 });
-
-test("once the packages have a version, no page says that they are not published", () => {
-  const { version } = JSON.parse(textOf("packages/core/package.json")) as { version: string };
-  const isWrong = (page: string) =>
-    /(?:after|until) the first release|not published yet/i.test(textOf(page));
-  // The repository contains 0.0.0 until the commit of the first release.
-  expect(version === "0.0.0" ? [] : pages.filter(isWrong)).toEqual([]);
-});
