@@ -98,7 +98,11 @@ test.each([
     "must be a whole version",
   ],
   ["an empty secret", { url, secret: "", version }, "`secret` is empty"],
-  ["a URL that is not one", { url: "receiver", secret, version }, "`url` must be the URL"],
+  [
+    "a URL that is not one",
+    { url: "receiver", secret, version },
+    "`url` must be the http or https URL",
+  ],
   ["a scheme with an option", { url, secret, version, scheme: "--json x" }, "`scheme` must be"],
   ["a receiver that exits", { url, secret, version, start: "exit 3" }, "exited before"],
   [
