@@ -1,11 +1,11 @@
 import type { MarkdownRenderer } from "vitepress";
-import { fileOf, repositoryPages, pictureLink, siteLink, sitePages } from "./pages.js";
+import { allPages, fileOf, pictureLink, siteLink } from "./pages.js";
 
 /** Makes the links of pages lead to the addresses of the site. */
 export function links(md: MarkdownRenderer): void {
   // VitePress passes the path before or after `rewrites`.
   const pageAt = new Map(
-    [...repositoryPages, ...sitePages()].flatMap((page) => [
+    allPages.flatMap((page) => [
       [page, page],
       [fileOf(page), page],
     ]),

@@ -1,15 +1,16 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { withoutBlocks } from "../test/kit/fragments.js";
 import {
   apiPages,
   markdownAddressOf,
+  markdownAt,
   rawLink,
   siteLink,
-  sourceAt,
   textOf,
   titleOf,
 } from "./pages.js";
-import { groups } from "./sidebar.js";
+import { groups, listedPages } from "./sidebar.js";
 
 const codeBlocks = /^(```[^]*?^```|~~~[^]*?^~~~)/gm;
 
@@ -19,8 +20,7 @@ export function markdownOf(page: string, base: string): string {
     const address = siteLink(page, link);
     if (!address.startsWith("/")) return address;
     const [path = "", fragment] = address.split("#");
-    const other = sourceAt(path.slice(1));
-    return `${base}${markdownAddressOf(other)}${fragment === undefined ? "" : `#${fragment}`}`;
+    return `${base}${markdownAt(path.slice(1))}${fragment === undefined ? "" : `#${fragment}`}`;
   };
   return textOf(page)
     .split(codeBlocks)
@@ -50,7 +50,7 @@ export function summaryOf(page: string): string {
   const text = textOf(page).replace(/^---[^]*?^---$/m, "");
   // The page of a command is its help in a block of code, which starts with its usage.
   const help = paragraphsOf(text.match(/^```text\n(Usage: [^]*?)^```/m)?.[1] ?? "").slice(1);
-  const first = [...paragraphsOf(text.replaceAll(codeBlocks, "")), ...help].find(isProse) ?? "";
+  const first = [...paragraphsOf(withoutBlocks(text)), ...help].find(isProse) ?? "";
   const plain = first
     .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1")
     .replaceAll(/[`*]|<[^>]*>/g, "")
@@ -65,7 +65,7 @@ export function llmsText(base: string): string {
       /: $/,
       "",
     );
-  const sections = [...Object.values(groups).flat(), ["API", apiPages()] as const];
+  const sections = [...Object.values(groups).flat(), ["API", apiPages] as const];
   return [
     "# svc-webhooks",
     `> ${summaryOf("README.md")}`,
@@ -84,10 +84,11 @@ export function writeMarkdown(folder: string, base: string): void {
     mkdirSync(dirname(join(folder, name)), { recursive: true });
     writeFileSync(join(folder, name), text);
   };
-  const pages = Object.values(groups).flatMap((sidebar) => sidebar.flatMap(([, listed]) => listed));
-  const texts = pages.map((page) => [markdownAddressOf(page), markdownOf(page, base)] as const);
+  const texts = listedPages.map(
+    (page) => [markdownAddressOf(page), markdownOf(page, base)] as const,
+  );
   for (const [address, text] of texts) write(address, text);
-  for (const page of apiPages()) write(markdownAddressOf(page), markdownOf(page, base));
+  for (const page of apiPages) write(markdownAddressOf(page), markdownOf(page, base));
   write("llms.txt", llmsText(base));
   const whole = texts.map(([address, text]) => `<!-- ${base}${address} -->\n\n${text.trim()}\n`);
   write("llms-full.txt", whole.join("\n"));

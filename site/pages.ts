@@ -34,14 +34,14 @@ export const repositoryPages: readonly string[] = [
     .map((folder) => `${folder}/README.md`),
 ].filter((page) => existsSync(join(root, page)));
 
-/** The pages that only the site has: two that are written, and the API reference, which is generated. */
-export const sitePages = (): readonly string[] => [
-  "site/index.md",
-  "site/explain.md",
-  ...apiPages(),
-];
+/** The API reference, which TypeDoc generates before VitePress starts. */
+export const apiPages: readonly string[] = markdownIn("site/api");
 
-export const apiPages = (): readonly string[] => markdownIn("site/api");
+/** The pages that only the site has. */
+const sitePages = ["site/index.md", "site/explain.md", ...apiPages];
+
+/** All pages of the site. */
+export const allPages: readonly string[] = [...repositoryPages, ...sitePages];
 
 /** Returns the address of a page, relative to the base of the site: `docs/why`, `packages/core/`, `overview`. */
 export function addressOf(page: string): string {
@@ -59,9 +59,12 @@ export const fileOf = (page: string): string => {
   return address === "" || address.endsWith("/") ? `${address}index.md` : `${address}.md`;
 };
 
-/** Returns the address of a page's Markdown: `docs/why.md`, `packages/core.md`. */
-export const markdownAddressOf = (page: string): string =>
-  `${addressOf(page).replace(/\/$/, "") || "index"}.md`;
+/** Returns the address of the Markdown of the page at an address: `docs/why.md`, `packages/core.md`. */
+export const markdownAt = (address: string): string =>
+  `${address.replace(/\/$/, "") || "index"}.md`;
+
+/** Returns the address of a page's Markdown. */
+export const markdownAddressOf = (page: string): string => markdownAt(addressOf(page));
 
 const pages: ReadonlySet<string> = new Set(repositoryPages);
 const onForge = new RegExp(String.raw`^${forge}/(?:blob|tree)/main/([^#]*)(#.*)?$`);
@@ -93,23 +96,12 @@ export function siteLink(page: string, link: string): string {
     absolute === undefined ? (fragment === undefined ? "" : `#${fragment}`) : itsFragment;
   const target = [path, posix.join(path, "README.md")].find((file) => pages.has(file));
   if (target !== undefined) return `/${addressOf(target)}${suffix}`;
-  if (sitePages().includes(path)) return `/${addressOf(path)}${suffix}`;
+  if (sitePages.includes(path)) return `/${addressOf(path)}${suffix}`;
   if (path.startsWith("..") || !existsSync(join(root, path))) {
     throw new Error(`${page} links to ${link}, but the repository has no ${path}.`);
   }
   const kind = statSync(join(root, path)).isDirectory() ? "tree" : "blob";
   return `${forge}/${kind}/main/${path}${suffix}`;
-}
-
-/**
- * Returns the page that has an address.
- *
- * @throws Error if no page has it
- */
-export function sourceAt(address: string): string {
-  const page = [...repositoryPages, ...sitePages()].find((one) => addressOf(one) === address);
-  if (page === undefined) throw new Error(`No page has the address /${address}.`);
-  return page;
 }
 
 /** Returns the address of a file on the forge. */

@@ -1,3 +1,5 @@
+import { withoutBlocks } from "../test/kit/fragments.js";
+
 /** The pages of which only the first section is found: they name many subjects that other pages explain. */
 const firstSectionOnly =
   /^(?:examples\/|docs\/(?:benchmarks|mutation-testing|releasing|.+-table)\.md|(?:ARCHITECTURE|CONTRIBUTING)\.md|vectors\/)/;
@@ -26,8 +28,7 @@ const commonWords = new RegExp(
  */
 export function searchable(file: string, markdown: string): string {
   if (/^(?:site\/)?api\//.test(file)) return "";
-  const prose = markdown
-    .replaceAll(/^```[^]*?^```/gm, "")
+  const prose = withoutBlocks(markdown)
     .replaceAll(/!?\[([^\]]*)\]\([^)\s]*\)/g, "$1")
     .replaceAll(/^(?!#).*$/gm, (line) => line.replaceAll(commonWords, ""));
   const found = withoutTables.test(file) ? prose.replaceAll(/^\|.*$/gm, "") : prose;

@@ -84,6 +84,11 @@ export const groups: Readonly<Record<string, readonly Group[]>> = {
   ],
 };
 
+/** The pages of all groups, in their order. */
+export const listedPages: readonly string[] = Object.values(groups).flatMap((sidebar) =>
+  sidebar.flatMap(([, pages]) => pages),
+);
+
 const item = (page: string) => ({
   text: page === "README.md" ? "Overview and quick start" : titleOf(page),
   link: `/${addressOf(page)}`,
@@ -95,8 +100,9 @@ const item = (page: string) => ({
  * @throws Error if a page of the repository is in no group or in several
  */
 export function sidebars(): DefaultTheme.SidebarMulti {
-  const listed = Object.values(groups).flatMap((sidebar) => sidebar.flatMap(([, pages]) => pages));
-  const wrong = repositoryPages.filter((page) => listed.filter((one) => one === page).length !== 1);
+  const wrong = repositoryPages.filter(
+    (page) => listedPages.filter((one) => one === page).length !== 1,
+  );
   if (wrong.length > 0) {
     throw new Error(`site/sidebar.ts must list each page once. Check ${wrong.join(", ")}.`);
   }
@@ -106,9 +112,7 @@ export function sidebars(): DefaultTheme.SidebarMulti {
   ]);
   const api = {
     text: "API",
-    items: apiPages()
-      .filter((page) => page !== "site/api/index.md")
-      .map(item),
+    items: apiPages.filter((page) => page !== "site/api/index.md").map(item),
   };
   return Object.fromEntries([...written, ["/api/", [api]]]) as DefaultTheme.SidebarMulti;
 }

@@ -6,6 +6,7 @@ import { braces, links } from "../links.js";
 import { summaryOf, writeMarkdown } from "../markdown.js";
 import { withNotFound } from "../not-found.js";
 import {
+  allPages,
   excluded,
   fileOf,
   forge,
@@ -13,7 +14,6 @@ import {
   markdownAddressOf,
   repositoryPages,
   root,
-  sitePages,
 } from "../pages.js";
 import { withPolicy } from "../policy.js";
 import { accessibleSearchBox } from "../search-box.js";
@@ -47,9 +47,7 @@ export default defineConfig({
   srcExclude: [...excluded],
   outDir: fileURLToPath(new URL("../dist", import.meta.url)),
   cacheDir: fileURLToPath(new URL("cache", import.meta.url)),
-  rewrites: Object.fromEntries(
-    [...repositoryPages, ...sitePages()].map((page) => [page, fileOf(page)]),
-  ),
+  rewrites: Object.fromEntries(allPages.map((page) => [page, fileOf(page)])),
   cleanUrls: true,
   // A page would otherwise repeat the table of all chunks in its HTML.
   metaChunk: true,
