@@ -102,11 +102,11 @@ const runners: Rule = ({ jobs }) =>
   });
 
 const expressions: Rule = (workflow) =>
-  inSteps(
-    workflow,
-    ({ run = "" }, job) =>
-      run.includes("${{") && `${job}: pass the value in \`env\`, not in the command ${run.trim()}.`,
-  );
+  inSteps(workflow, ({ run = "", with: { script = "" } = {} }, job) => {
+    // `script` is the program of actions/github-script.
+    const program = [run, String(script)].find((one) => one.includes("${{"));
+    return program && `${job}: pass the value in \`env\`, not in the program ${program.trim()}.`;
+  });
 
 const triggers: Rule = ({ on }) =>
   ["pull_request_target", "workflow_run"]

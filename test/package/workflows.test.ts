@@ -126,6 +126,12 @@ test.each([
     "check: pass the value in `env`",
   ],
   [
+    "an expression in a script",
+    "          package-manager-cache: false",
+    "          package-manager-cache: false\n          script: f('${{ github.head_ref }}')",
+    "check: pass the value in `env`",
+  ],
+  [
     "pull_request_target",
     "  push:",
     "  pull_request_target:",

@@ -87,12 +87,12 @@ function startReceiver(command) {
   };
 }
 
-/** Returns whether a server accepts connections at the URL's host and port. */
-async function accepts({ hostname, port, protocol }) {
+/** Returns whether a server accepts connections at the URL's host and port within this number of milliseconds. */
+async function accepts({ hostname, port, protocol }, ms) {
   const host = hostname.replace(/^\[(.*)\]$/, "$1");
   const socket = connect({ host, port: Number(port) || (protocol === "https:" ? 443 : 80) });
   try {
-    await once(socket, "connect");
+    await once(socket, "connect", { signal: AbortSignal.timeout(ms) });
     return true;
   } catch {
     return false;
@@ -103,7 +103,8 @@ async function accepts({ hostname, port, protocol }) {
 
 async function untilListening(url, seconds, receiver) {
   const end = Date.now() + seconds * 1_000;
-  while (!(await accepts(url))) {
+  // Each attempt may take a second, also the last one.
+  while (!(await accepts(url, Math.max(end - Date.now(), 1_000)))) {
     if (receiver?.hasExited())
       throw new InputError(
         "The command of the input `start` exited before the receiver accepted connections.",
