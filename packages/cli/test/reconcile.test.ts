@@ -507,6 +507,32 @@ describe("a walk that cannot continue", () => {
     expect(stderr.replace(/^Stopping\..*\n/, "")).toBe("");
   });
 
+  testPosix("after Ctrl-C in a call of the store, reports the calls before it", async () => {
+    const many = Array.from({ length: 1_050 }, (_, at) => listed(`dlv_${at}`, "failed", hour + at));
+    const { url, requests } = await otherService([many], () => ({}));
+    const file = moduleOf(
+      `let calls = 0;
+      export default { async peek(ids) {
+        if ((calls += 1) > 2) {
+          await fetch("${url}/peeking");
+          await new Promise(() => {});
+        }
+        return ids.map((one) => (one.deliveryId === "dlv_0" ? undefined : "running"));
+      } };`,
+    );
+    const started = start(args(url, file, "--endpoint=we_1", "--redeliver", "--json"));
+    await until(() => requests.includes("GET /peeking"), "the second thousand is read");
+    expect(await started.interrupt()).toBe(130);
+    expect(JSON.parse((await started.ended).stdout)).toMatchObject({
+      complete: false,
+      sent: 1_000,
+      running: 999,
+      missing: ["dlv_0"],
+      redelivered: 1,
+      oldest_sent_at: many[999]?.created_at,
+    });
+  });
+
   test("reports the error that ended the redelivery, after the whole report", async () => {
     const { url, requests } = await otherService([first], () => 403);
     const more = ["--endpoint=we_1", "--redeliver"];

@@ -37,7 +37,8 @@ export interface Walked {
 
 /**
  * Compares the deliveries of an endpoint with the records of a receiver. If the list ends with an error or by Ctrl-C, the
- * deliveries that were read until then are compared. So are all of them if the last look at the queue fails.
+ * deliveries that were read until then are compared. So are all of them if the last look at the queue fails. If Ctrl-C
+ * interrupts a call of the store, the report does not count the deliveries of that call.
  *
  * @throws Failure, or an error of the records or the queue (as rejections)
  */
@@ -50,6 +51,7 @@ export async function walk(given: Walk): Promise<Walked> {
   let lookError: unknown;
   let requested = 0;
   let unusable = 0;
+  const reader = readingUntil(signal, records);
 
   async function* listed(): AsyncGenerator<WebhookEvent> {
     const query = { webhook_endpoint_id, limit: 100 };
@@ -57,6 +59,8 @@ export async function walk(given: Walk): Promise<Walked> {
       for await (const event of client.webhookEvents.list(query, { signal })) {
         if (Date.now() > untilMs) throw tooSlow();
         yield event;
+        // The rest of a page is older than deliveries that are not compared.
+        if (reader.unread() > 0) return;
       }
     } catch (error) {
       listError = error;
@@ -64,9 +68,9 @@ export async function walk(given: Walk): Promise<Walked> {
   }
 
   try {
-    const report = await reconcile({
+    const compared = await reconcile({
       list: listed(),
-      receiver: records,
+      receiver: reader,
       since,
       graceMs,
       map(event) {
@@ -92,7 +96,9 @@ export async function walk(given: Walk): Promise<Walked> {
               requested += 1;
             },
       maxRedeliver,
+      onProgress: ({ at }) => reader.note(at),
     });
+    const report = reader.without(compared);
     const settled =
       readJobs && !signal.aborted
         ? await lookAgain(report, records, readJobs).catch((error: unknown) => {
@@ -103,7 +109,7 @@ export async function walk(given: Walk): Promise<Walked> {
     const error: unknown = listError ?? lookError ?? report.redeliverError;
     return {
       report: settled,
-      isComplete: listError === undefined,
+      isComplete: listError === undefined && reader.unread() === 0,
       unusable,
       error: signal.aborted ? signal.reason : error,
     };
@@ -111,6 +117,46 @@ export async function walk(given: Walk): Promise<Walked> {
     signal.throwIfAborted();
     throw withRequests(ofList(error), requested);
   }
+}
+
+/**
+ * Returns records whose calls end at Ctrl-C. A call that it interrupts, or that fails after it, counts its deliveries as
+ * running, so that none of them is requested; `without` removes them from the report.
+ */
+function readingUntil(signal: AbortSignal, records: Records) {
+  let unread = 0;
+  let comparedUntil: Date | undefined;
+  const interrupted = new Promise<never>((_resolve, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
+  });
+  interrupted.catch(() => {});
+  return {
+    async peek(targets: Parameters<Records["peek"]>[0]) {
+      try {
+        const states = records.peek(targets);
+        // After Ctrl-C, the deliveries that were read until then are compared.
+        return await (signal.aborted ? states : Promise.race([states, interrupted]));
+      } catch (error) {
+        if (!signal.aborted) throw error;
+        unread += targets.length;
+        return targets.map(() => "running" as const);
+      }
+    },
+    unread: () => unread,
+    /** Records the time of the last delivery of a batch. */
+    note(at: Date) {
+      if (unread === 0) comparedUntil = at;
+    },
+    without: (report: ReconcileReport): ReconcileReport =>
+      unread === 0
+        ? report
+        : {
+            ...report,
+            sent: report.sent - unread,
+            running: report.running - unread,
+            oldestSentAt: comparedUntil,
+          },
+  };
 }
 
 /** Returns whether the client has refused an event id that no path can have, which concerns one delivery only. */
