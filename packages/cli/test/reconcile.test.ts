@@ -389,6 +389,18 @@ describe("the second listing of --admin", () => {
   });
 });
 
+test.each([
+  ["--endpoint=", /--endpoint is empty\. Pass the endpoint's id/],
+  ["--type=", /--type is empty, which is not an event type/],
+  ["--type=email.*", /--type is email\.\*, which is not an event type.* Pass each type/],
+])("%s is refused before the walk", async (option, message) => {
+  const { url, requests } = await otherService([[]]);
+  const named = option.startsWith("--endpoint") ? [] : ["--endpoint=we_1"];
+  const { code, stderr } = await cli(args(url, recordsFile(), ...named, option));
+  expect([code, stderr]).toEqual([2, expect.stringMatching(message)]);
+  expect(requests).toEqual([]);
+});
+
 describe("the endpoint", () => {
   test("must be named if the sandbox has several active ones, and may be archived", async () => {
     const { service, file } = await newService();

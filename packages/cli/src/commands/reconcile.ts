@@ -84,6 +84,7 @@ export const reconcile = command({
   options,
   async run(context) {
     const { options: given, show, note, signal } = context;
+    assertNamed(given);
     const sinceMs = durationOf("--since", given.since, longestMs);
     const retainMs = durationOf("--retain", given.retain, longestMs);
     const graceMs = durationOf("--grace", given.grace);
@@ -135,6 +136,24 @@ export const reconcile = command({
     });
   },
 });
+
+/** Refuses an empty id, which a service may read as all endpoints, and a pattern, which equals no type. */
+function assertNamed(given: {
+  readonly endpoint: string | undefined;
+  readonly type: readonly string[];
+}) {
+  if (given.endpoint === "") {
+    const fix = "Pass the endpoint's id, as --endpoint we_…. Its variable may not be set.";
+    throw new UsageError("--endpoint is empty.", fix);
+  }
+  const wrong = given.type.find((type) => type === "" || type.includes("*"));
+  if (wrong !== undefined) {
+    throw new UsageError(
+      `--type is ${wrong || "empty"}, which is not an event type, so no delivery would be judged.`,
+      "Pass each type that your receiver handles: --type email.sent --type email.delivered.",
+    );
+  }
+}
 
 /** Returns the most deliveries to request again, or undefined to report only. */
 function maxOf(redeliver: boolean, max: string | undefined): number | undefined {
