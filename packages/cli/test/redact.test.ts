@@ -376,6 +376,22 @@ describe("equal values have equal substitutes", () => {
     expect(one[0]).not.toBe(other[0]);
   });
 
+  test("a UUID that is a token, wherever it occurs, but not one that is only an id", () => {
+    const [token, id] = [
+      "3f2504e0-4f89-41d3-9a0c-0305e82c3301",
+      "9b2e1c44-0d3a-4f6b-8c1d-5a7e9f001122",
+    ];
+    const all = { token, copy: token, list: [token.toUpperCase()], ref: id };
+    const made = JSON.parse(redacted(JSON.stringify(all))) as typeof all;
+    expect(made.token).not.toBe(token);
+    expect(made).toEqual({
+      ...all,
+      token: made.token,
+      copy: made.token,
+      list: [made.token.toUpperCase()],
+    });
+  });
+
   test("a domain in a URL is another one in example.com, as under its name", () => {
     const text = redacted('{"domain":"corp-mail.io","u":"https://corp-mail.io/a"}');
     const [, host = "", inUrl] = /"domain":"([^"]+)","u":"https:..([^/]+)/.exec(text) ?? [];

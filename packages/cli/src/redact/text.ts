@@ -92,7 +92,8 @@ export function createTextRules(context: TextContext): TextRules {
   function redact(text: string, depth: Depth, level = 0): string {
     if (text.trim() === "") return text;
     if (level > mostLevels) return whole(text);
-    if (isDate(text) || isUuid(text)) return text;
+    if (isDate(text)) return text;
+    if (isUuid(text)) return replaced(text, learned.forms(true));
     if (isJsonText(text)) return context.json(text, level + 1);
     const plain = readable(text);
     if (plain !== text) {
