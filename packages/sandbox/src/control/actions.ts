@@ -200,7 +200,7 @@ export const actions = {
     act: ({ service, rewind, recorder }, { params }) =>
       service.clock.afterMoves(() => {
         const checkpoint = findCheckpoint(service, params["name"] ?? "");
-        recorder.assertRewind(checkpoint.id);
+        recorder.beforeRewind(checkpoint.id);
         rewind(checkpoint);
         return checkpointShape(checkpoint);
       }),

@@ -16,6 +16,10 @@ export interface Recorder {
     body: unknown,
     result: unknown,
   ) => void;
-  /** @throws ApiError 409 if the checkpoint was taken before the recording began */
-  readonly assertRewind: (checkpoint: string) => void;
+  /**
+   * Notes the time that has passed until a rewind.
+   *
+   * @throws ApiError 409 if the checkpoint was taken before the recording began
+   */
+  readonly beforeRewind: (checkpoint: string) => void;
 }

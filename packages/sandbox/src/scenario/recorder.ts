@@ -36,6 +36,15 @@ function passTime(to: Recording, now: number): void {
   to.at = now;
 }
 
+/** Adds the time that has passed. Counts it if the file has no room for it. */
+function tryPassTime(to: Recording, now: number): void {
+  try {
+    passTime(to, now);
+  } catch {
+    to.leftOut += 1;
+  }
+}
+
 /** Begins a recording of what happens from now on. */
 function begin({ state, clock, ledger }: Service): Recording {
   const changed = ledger
@@ -79,11 +88,7 @@ function goBack(to: Recording, checkpoint: string, now: number): void {
 
 /** Returns the text of the file, and how much it does not contain. @throws ApiError 409 */
 function fileOf(service: Service, ended: Recording, name: string) {
-  try {
-    passTime(ended, service.clock.now());
-  } catch {
-    ended.leftOut += 1;
-  }
+  tryPassTime(ended, service.clock.now());
   const { assumptions } = ended;
   const steps = ended.steps.map(({ step }) => step);
   const last = observed(service, ended);
@@ -157,11 +162,14 @@ export function createRecorder(
           : "There is no recording. Start one with POST /_sandbox/recording/start.",
       );
     },
-    assertRewind(checkpoint) {
-      if (recording && !recording.checkpoints.has(checkpoint))
+    beforeRewind(checkpoint) {
+      if (!recording) return;
+      if (!recording.checkpoints.has(checkpoint))
         throw conflict(
           "The checkpoint was taken before the recording began. Stop the recording first.",
         );
+      // The clock goes back, so the time until now must be noted first.
+      tryPassTime(recording, clock.now());
     },
     noteCall(exchange) {
       const { method, path } = exchange.call;

@@ -109,6 +109,22 @@ test("leaves out requests without a key, which a run would add, and keeps the qu
   expect((await replay({ ...file, steps: [keyless] })).met).toBe(true);
 });
 
+test("the time before a rewind is recorded too", async () => {
+  const opened = await open({ clock: { mode: "manual" } });
+  await opened.control("POST recording/start");
+  await opened.control("POST checkpoints", { name: "one" });
+  await opened.control("POST clock", { advance_ms: 60_000 });
+  await opened.control("POST checkpoints/one/rewind");
+  await opened.control("POST clock", { advance_ms: 5_000 });
+  const { file } = await stopped(opened);
+  expect(file.steps).toEqual([
+    { action: "checkpoint", body: { name: "one" } },
+    { advance: "60000ms" },
+    { action: "rewind", params: { name: "one" } },
+    { advance: "5000ms" },
+  ]);
+});
+
 test("a rewind makes later steps refer to what exists after it, although ids repeat", async () => {
   const opened = await open({ seed: 7, clock: { mode: "manual" } });
   const { url } = await receiver();
