@@ -223,7 +223,13 @@ describe("the server's own sandbox, without --write", () => {
     await call("wait_for", { type: "email.delivered", state: "succeeded" });
     expect(await call("deliver", { mode: "tampered" })).toMatchObject({ ok: true });
     await call("wait_for", { min_attempts: 2 });
-    expect((await call("timeline")).untrusted).toContain("#2 401 signature_mismatch");
+    const refused = await call("timeline");
+    expect(refused).toMatchObject({ ok: true, code: "no_failures" });
+    expect(refused.untrusted).toMatch(/#2 401 signature_mismatch \d+ ms \(tampered\)/);
+    const [, event_id] = /event_id=(evt_\w+)/.exec(refused.untrusted ?? "") ?? [];
+    const detail = await call("timeline", { event_id });
+    expect(detail).toMatchObject({ ok: true, code: "processed" });
+    expect(detail.untrusted).toContain("attempt 2 (tampered): 401");
     await call("deliver", { mode: "duplicate" });
     await call("wait_for", { min_attempts: 4 });
     expect((await call("timeline")).untrusted).toContain("duplicate");

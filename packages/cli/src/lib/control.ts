@@ -43,6 +43,8 @@ export interface Attempt {
   readonly code?: OutcomeCode;
   /** The duration in milliseconds. */
   readonly ms: unknown;
+  /** Whether the sandbox spoilt the request, so that the receiver must refuse it. */
+  readonly isTampered: boolean;
 }
 
 /**
@@ -71,7 +73,7 @@ export async function attemptsFromSandbox(
 
 /** Returns the attempts in a list, or undefined if the value is not a list. */
 const attemptsIn = (attempts: unknown): readonly Attempt[] | undefined =>
-  itemsOf(attempts)?.map(({ n, started_at, status, code, error, ms }) => {
+  itemsOf(attempts)?.map(({ n, started_at, status, code, error, ms, tamper }) => {
     const parts = status === undefined ? [error] : [status, code];
     return {
       n,
@@ -80,6 +82,7 @@ const attemptsIn = (attempts: unknown): readonly Attempt[] | undefined =>
       ...(typeof status === "number" ? { status } : {}),
       ...(isOutcome(code) ? { code } : {}),
       ms,
+      isTampered: tamper !== undefined,
     };
   });
 

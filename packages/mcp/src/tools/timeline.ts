@@ -15,9 +15,14 @@ export type State = z.output<typeof stateSchema>;
 /** Returns a state of the interface. Another service may use any text. */
 export const stateOf = (status: unknown): State => states.find((one) => one === status) ?? "other";
 
-/** Returns the outcome of a delivery's last attempt, if the receiver stated one. */
-export const lastOutcome = ({ attemptsMade }: Followed): string | undefined =>
-  attemptsMade?.at(-1)?.code;
+/** Returns the last attempt that must be accepted. A tampered one says nothing about the delivery. */
+const lastGenuine = ({ attemptsMade = [] }: Followed) =>
+  attemptsMade.findLast(({ isTampered }) => !isTampered);
+
+/** Returns the outcome of a delivery's last genuine attempt, if the receiver stated one. */
+export const lastOutcome = (delivery: Followed): string | undefined => lastGenuine(delivery)?.code;
+
+const markOf = (isTampered: boolean) => (isTampered ? " (tampered)" : "");
 
 /** Returns one line about a delivery. A service may send values of any type, and any text. */
 export function lineOf(delivery: Followed): string {
@@ -25,7 +30,8 @@ export function lineOf(delivery: Followed): string {
   const { attemptsMade = [], next_attempt_at } = delivery;
   const ids = { event_id, delivery_id, endpoint: webhook_endpoint_id };
   const attempts = attemptsMade.map(
-    ({ n, result, ms }) => `#${textIn(n)} ${textIn(result)} ${textIn(ms)} ms`,
+    ({ n, result, ms, isTampered }) =>
+      `#${textIn(n)} ${textIn(result)} ${textIn(ms)} ms${markOf(isTampered)}`,
   );
   return [
     [created_at, type, status].map(textIn).join(" "),
@@ -119,10 +125,10 @@ function summaryOf(shown: readonly Followed[]) {
   };
 }
 
-/** Returns whether a delivery has not failed, and its last attempt succeeded if there was one. */
-function isGood({ status, attemptsMade }: Followed): boolean {
-  const last = attemptsMade?.at(-1);
-  if (stateOf(status) === "failed") return false;
+/** Returns whether a delivery has not failed, and its last genuine attempt succeeded if there was one. */
+function isGood(delivery: Followed): boolean {
+  const last = lastGenuine(delivery);
+  if (stateOf(delivery.status) === "failed") return false;
   return (
     last === undefined || (last.status !== undefined && last.status >= 200 && last.status < 300)
   );
@@ -137,6 +143,7 @@ interface Attempted {
   readonly code?: unknown;
   readonly error?: unknown;
   readonly ms?: unknown;
+  readonly tamper?: unknown;
 }
 
 async function detail({ request }: Client, id: string, signal: AbortSignal) {
@@ -152,11 +159,12 @@ async function detail({ request }: Client, id: string, signal: AbortSignal) {
     : [];
   const untrusted: UntrustedText[] = [["type", textIn(delivery.type)]];
   for (const attempt of attempts.slice(-mostAttempts)) {
-    const { n, status, error, ms } = attempt;
+    const { n, status, error, ms, tamper } = attempt;
+    const mark = markOf(tamper !== undefined);
     const shown = `${textIn(status ?? error)}, ${textIn(ms)} ms`;
     // The number becomes part of a path.
     if (!Number.isSafeInteger(n)) {
-      untrusted.push(["attempt", shown]);
+      untrusted.push([`attempt${mark}`, shown]);
       continue;
     }
     const detailed = await request<{
@@ -164,11 +172,11 @@ async function detail({ request }: Client, id: string, signal: AbortSignal) {
       readonly error?: unknown;
     }>("GET", `${path}/attempts/${Number(n)}`, {}, { signal });
     const response = textIn(detailed.response?.body ?? detailed.error);
-    untrusted.push([`attempt ${Number(n)}`, `${shown}, response: ${response}`]);
+    untrusted.push([`attempt ${Number(n)}${mark}`, `${shown}, response: ${response}`]);
   }
   untrusted.push(["body", textIn(delivery.body)]);
   const state = stateOf(delivery.state);
-  const code = attempts.at(-1)?.code;
+  const code = attempts.findLast(({ tamper }) => tamper === undefined)?.code;
   const known = isOutcome(code) ? code : undefined;
   const isDone = state === "succeeded";
   return {

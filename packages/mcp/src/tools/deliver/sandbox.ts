@@ -26,7 +26,7 @@ export async function throughSandbox({ service }: World, input: Input, signal: A
     facts: { to: "sandbox" as const, responses: [] },
     next_step:
       input.mode === "tampered"
-        ? "Call timeline: the last attempt must have been refused with a 4xx status."
+        ? "Call timeline until it lists the attempt as tampered. Its status must be a 4xx."
         : "Call wait_for to see how the deliveries end.",
   };
 }
