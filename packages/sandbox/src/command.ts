@@ -8,6 +8,7 @@ import { readScenario } from "./scenario/read-scenario.js";
 import { reportText } from "./scenario/report.js";
 
 export { openInBrowser };
+export { faultKinds } from "./state/records.js";
 
 /**
  * The command's options, in the format of `parseArgs` from `node:util`, with their help texts. `value` names the

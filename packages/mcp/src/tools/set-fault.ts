@@ -1,19 +1,7 @@
+import { faultKinds } from "@svc-webhooks/sandbox/command";
 import { z } from "zod";
 import { activeEndpoint } from "./endpoints.js";
 import { tool } from "./tool.js";
-
-const kinds = [
-  "status",
-  "response_lost",
-  "refused",
-  "timeout",
-  "reset",
-  "slow",
-  "duplicate",
-  "reorder",
-  "drop",
-  "mutate",
-] as const;
 
 export const setFault = tool({
   name: "set_fault",
@@ -21,7 +9,7 @@ export const setFault = tool({
   description:
     "Injects a fault into the next deliveries of a sandbox to an endpoint: status and slow change the result of an attempt; response_lost runs the receiver and drops its response; refused, timeout and reset break the connection; duplicate delivers twice; reorder holds a batch and releases it in reverse; drop loses a delivery; mutate changes the body.",
   input: z.strictObject({
-    kind: z.enum(kinds),
+    kind: z.enum(faultKinds),
     endpoint: z
       .string()
       .max(100)
@@ -36,7 +24,7 @@ export const setFault = tool({
     status: z.int().min(300).max(599).optional().describe("for the kind status; default 500"),
     delay_ms: z.int().min(0).max(600_000).optional().describe("for the kinds slow and reorder"),
   }),
-  facts: z.object({ kind: z.enum(kinds), left: z.number() }),
+  facts: z.object({ kind: z.enum(faultKinds), left: z.number() }),
   writes: "service",
   async run(
     { service },
