@@ -46,6 +46,17 @@ test("a backlog without any spare time never drains", () => {
   expect(plan.outage).toEqual({ jobs: 36_000, drainSeconds: Infinity });
 });
 
+test.each([
+  // 10 / 100 + 10 / 50 = 0.3, which is a little more in floating point.
+  { acceptRate: 100, runRate: 50, utilization: 0.3 },
+  // (1 - 10 / 30) x 15 = 10, which is a little more in floating point.
+  { acceptRate: 30, runRate: 15, utilization: 1 },
+])("a rounding error adds no database and drains no backlog, with %j", (given) => {
+  const plan = planFor(day, { ...rates, ...given, peak: 1 });
+  expect(plan).toMatchObject({ databases: 1, burst: { jobs: 0, drainSeconds: 0 } });
+  expect(plan.outage.drainSeconds).toBe(Infinity);
+});
+
 test("the page shows what its command prints", async () => {
   const page = readFileSync(join(root, "docs/scaling.md"), "utf8");
   const [, line = ""] = /npm run scale -- (.+)/.exec(page) ?? [];

@@ -44,6 +44,9 @@ export interface Backlog {
 
 const secondsPerDay = 86_400;
 
+/** The share of a rate by which the sums of fractions may be wrong, such as `0.1 + 0.2`. */
+const rounding = 1e-9;
+
 /**
  * Returns the requirements of a number of events per day.
  *
@@ -55,11 +58,15 @@ export function planFor(eventsPerDay: number, rates: Rates): Plan {
   const { acceptRate, runRate, utilization } = rates;
   const average = eventsPerDay / secondsPerDay;
   const peak = average * rates.peak;
-  const databases = Math.max(1, Math.ceil((peak / acceptRate + average / runRate) / utilization));
+  const needed = (peak / acceptRate + average / runRate) / utilization;
+  const databases = Math.max(1, Math.ceil(needed * (1 - rounding)));
   /** The number of handlers per second that finish while `arriving` events per second are accepted. */
   const runsBeside = (arriving: number) =>
     Math.max(0, databases * utilization - arriving / acceptRate) * runRate;
-  const spare = Math.max(0, runsBeside(average) - average);
+  /** Returns what a rate exceeds another by, and 0 if only by a rounding error. */
+  const excess = (rate: number, other: number) =>
+    rate - other > rate * rounding ? rate - other : 0;
+  const spare = excess(runsBeside(average), average);
   const drained = (jobs: number): Backlog => ({
     jobs,
     drainSeconds: jobs === 0 ? 0 : jobs / spare,
@@ -70,7 +77,7 @@ export function planFor(eventsPerDay: number, rates: Rates): Plan {
     peak,
     databases,
     outage,
-    burst: drained(Math.max(0, peak - runsBeside(peak)) * rates.peakSeconds),
+    burst: drained(excess(peak, runsBeside(peak)) * rates.peakSeconds),
     jobBytes: (average * rates.doneSeconds + outage.jobs) * rates.jobBytes,
     recordBytes: average * rates.retainSeconds * rates.recordBytes,
   };
