@@ -100,6 +100,7 @@ describe("inbox", () => {
     );
     const { code, value } = await json(["inbox", "list", "--admin", file]);
     expect(code).toBe(0);
+    expect((await cli(["inbox", "list", "--admin", file])).stdout).not.toContain("null");
     expect(value["data"]).toHaveLength(3);
     expect(value).toMatchObject({ data: [{}, {}, { received_at: null }] });
   });
@@ -137,6 +138,17 @@ describe("inbox", () => {
     expect(missing.code).toBe(1);
     expect(missing.stderr).toMatch(/No job has the id no-such\. .*svc-webhooks inbox list/);
   });
+
+  test.each([["retry"], ["discard", "--reason=test"]])(
+    "%s says so if the queue does not change a dead letter",
+    async (name, ...rest) => {
+      const file = adminFile(`inbox.admin.${name} = async () => false;`);
+      const [id = ""] = await ids(file);
+      const { code, stderr } = await cli(["inbox", name, id, ...rest, "--admin", file]);
+      expect(code).toBe(1);
+      expect(stderr).toContain(`The queue did not change the job ${id}, which is dead.`);
+    },
+  );
 
   test("release runs dead letters again, and exits with 1 when too many have failed again", async () => {
     const both = await json(["inbox", "release", "--rate=1000", "--admin", adminFile()]);

@@ -121,7 +121,7 @@ export const inboxList = command({
       const data: Shown[] = [];
       for await (const entry of admin.list({ state, type, after, limit })) data.push(shown(entry));
       const rows = data.map((one) =>
-        columns.map((name) => (name === "received_at" ? shortTime(one[name]) : (one[name] ?? ""))),
+        columns.map((name) => (name === "received_at" ? shortTime(one[name]) : one[name]) ?? ""),
       );
       show({ data }, rows.length === 0 ? [`No job is ${state}.`] : table(columns, rows, stdout));
       return 0;
@@ -186,6 +186,13 @@ async function change(admin: InboxAdmin, id: string, isChanged: Promise<boolean>
   if (await isChanged) return;
   const entry = await admin.get(id);
   if (!entry) throw notFound(id);
+  if (entry.state === "dead") {
+    throw new Failure(
+      "not_changed",
+      `The queue did not change the job ${id}, which is dead.`,
+      "It may have run a moment ago, so try again. A letter that did not come from the queue of the inbox can only be discarded.",
+    );
+  }
   throw new Failure(
     "not_dead",
     `The job ${id} is ${entry.state}, not dead.`,
