@@ -51,6 +51,6 @@ async function settle(
       );
     }
   }
-  const afterMs = (verdict.action === "retry" && verdict.afterMs) || retry.delayMs(attempts);
+  const { afterMs = retry.delayMs(attempts) } = verdict as { readonly afterMs?: number };
   message.retry({ delaySeconds: Math.min(Math.ceil(afterMs / 1_000), longestDelaySeconds) });
 }

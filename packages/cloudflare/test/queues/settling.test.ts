@@ -60,6 +60,8 @@ test("a RetryError is retried no sooner than it states, up to Cloudflare's longe
   expect(await run(1)).toBe(2);
   retryAfterMs = 1e12;
   expect(await run(2)).toBe(43_200);
+  retryAfterMs = 0;
+  expect(await run(5)).toBe(0);
 });
 
 test("the limit of attempts makes a dead letter, also after more attempts than it", async () => {
