@@ -71,6 +71,12 @@ describeWithPostgres("the operation of a queue", () => {
     });
   });
 
+  test("a queue that does not exist does not look like an empty one", async () => {
+    const { admin } = (await worldOf(server, () => {}, { setUp: false })).inbox;
+    await expect(admin.stats()).rejects.toMatchObject({ code: "queue_missing" });
+    await expect(admin.release({ perSecond: 1 })).rejects.toMatchObject({ code: "queue_missing" });
+  });
+
   test("check names every condition that endangers jobs", async () => {
     const { world } = await dying(1);
     expect(await world.inbox.check()).toEqual([]);

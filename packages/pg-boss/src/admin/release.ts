@@ -1,7 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import { assertOptions, assertValid } from "@svc-webhooks/core";
 import type { InboxAdmin, ReleaseOptions } from "@svc-webhooks/core/inbox";
-import type { InboxQueue } from "../queue/queue.js";
+import { assertFound, foundColumn, type InboxQueue } from "../queue/queue.js";
 import { assertCount } from "./assert-count.js";
 
 /** How often a release counts the jobs that have failed again. */
@@ -21,7 +21,11 @@ export async function release(
       .getDb()
       .executeSql(text, values)
       .then(({ rows }) => rows as Row[]);
-  const [start] = await query<{ readonly now: string }>("select now()::text as now", []);
+  const [start] = await query<{ readonly now: string; readonly found: boolean }>(
+    `select now()::text as now, ${foundColumn(queue)}`,
+    [name],
+  );
+  assertFound(queue, start?.found);
   const roots = new Set<string>();
   /** Counts the released jobs that are dead again, and those that wait for another attempt or run it. */
   const failures = async () => {

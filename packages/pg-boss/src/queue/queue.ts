@@ -76,6 +76,15 @@ export async function assertSchema({ boss, name, schema }: InboxQueue): Promise<
   );
 }
 
+/** A column `found` with whether the queue exists, whose name is the first parameter. */
+export const foundColumn = ({ schema }: InboxQueue): string =>
+  `exists (select 1 from ${schema}.queue where name = $1) as found`;
+
+/** Asserts that the queue exists, from the column of {@link foundColumn}. */
+export function assertFound({ name }: InboxQueue, isFound: boolean | undefined): void {
+  if (!isFound) throw new WebhookError("queue_missing", missing(name));
+}
+
 /** Asserts that the queue exists, keeps the order that `partitionBy` promises, and keeps its dead letters. */
 export async function assertSetUp(queue: InboxQueue): Promise<void> {
   const { name, settings, holds } = queue;
