@@ -136,6 +136,14 @@ describeWithRedis("an inbox on BullMQ", () => {
     expect(discarded).toEqual([[letter?.id, "test"]]);
   });
 
+  test.each(["failed", undefined, "toString"])("refuses to list the state %s", async (state) => {
+    const { inbox } = connect(() => {});
+    await expect(arrayOf(inbox.admin.list({ state } as never))).rejects.toMatchObject({
+      code: "invalid_option",
+      option: "query.state",
+    });
+  });
+
   describe("a dead letter that is redelivered while it is discarded", () => {
     async function withLetter() {
       const world = connect(() => {

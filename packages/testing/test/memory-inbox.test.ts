@@ -292,4 +292,6 @@ test("work, list and release refuse invalid options", async () => {
   );
   const list = admin.list({ status: "dead" } as never)[Symbol.asyncIterator]();
   await expect(list.next()).rejects.toThrow(invalid("unknown_option", "query.status"));
+  const failed = admin.list({ state: "failed" as never })[Symbol.asyncIterator]();
+  await expect(failed.next()).rejects.toThrow(invalid("invalid_option", "query.state"));
 });

@@ -48,6 +48,12 @@ export function adminOf(queue: QueueLike, onDiscard: BullmqInboxOptions["onDisca
     async *list(query) {
       assertOptions(query, ["state", "type", "after", "limit"], "query");
       const { state, type, after, limit = Infinity } = query;
+      // BullMQ's own name of a state, such as "failed", must not look like an empty list.
+      assertValid(
+        Object.hasOwn(bullStates, state),
+        "query.state",
+        '`state` must be "ready", "delayed", "active" or "dead".',
+      );
       let left = limit;
       // The ids are read first, because the caller may remove jobs from the list that it reads.
       const ids = await within(queue.getRanges([bullStates[state]], 0, -1, true));

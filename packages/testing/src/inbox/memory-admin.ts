@@ -17,6 +17,11 @@ export function adminOf(queue: MemoryQueue): InboxAdmin {
     async *list(query) {
       assertOptions(query, ["state", "type", "after", "limit"], "query");
       const { state, type, after, limit = Infinity } = query;
+      assertValid(
+        ["ready", "delayed", "active", "dead"].includes(state),
+        "query.state",
+        '`state` must be "ready", "delayed", "active" or "dead".',
+      );
       const entries = queue.entries();
       const start = entries.findIndex(({ id }) => id === after) + 1;
       assertValid(
