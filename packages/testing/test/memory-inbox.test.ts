@@ -277,6 +277,12 @@ test.each<[string, unknown, string, string]>([
   );
 });
 
+test("the text for a retry that is no object asks for one", () => {
+  expect(() => memoryInbox({ retry: 5 as never })).toThrow(
+    "`retry` is a number. Pass an options object.",
+  );
+});
+
 test("work, list and release refuse invalid options", async () => {
   const { inbox, receiver } = bench(never);
   const { admin } = inbox;

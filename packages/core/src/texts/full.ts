@@ -25,6 +25,8 @@ const fixes: Readonly<Record<string, string>> = {
   logger: "Pass an object with the methods info, warn and error, such as pino().",
   scheme: "Call the scheme's function and pass its result, such as stripe().",
   storeTimeouts: "Pass an object, such as { claim: 1_500 }.",
+  retry: "Pass an options object.",
+  query: "Pass an options object.",
   on: 'Add at least one handler, such as on: { "*": (event) => ... }.',
   store: "Pass memoryStore(), redisStore(client) or another DeliveryStore.",
   clock: "Omit it, or pass an object with now, monotonic and after.",
