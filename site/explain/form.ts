@@ -180,13 +180,16 @@ function headersOf(text: string): Read<[name: string, value: string][]> {
 
 const iso = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)$/;
 
+/** Returns whether a day exists: `Date.parse` accepts 30 February as the 2nd of March. */
+const isDay = (date: string): boolean => new Date(date).getUTCDate() === Number(date.slice(-2));
+
 /** Parses ISO 8601 with a time zone, or epoch seconds, as epoch milliseconds. */
 function timeOf(text: string): Read<number> {
   const trimmed = text.trim();
   if (trimmed === "") return { value: Date.now() };
   const time = /^\d{1,11}$/.test(trimmed)
     ? Number(trimmed) * 1_000
-    : iso.test(trimmed)
+    : iso.test(trimmed) && isDay(trimmed.slice(0, 10))
       ? Date.parse(trimmed)
       : NaN;
   return Number.isNaN(time)

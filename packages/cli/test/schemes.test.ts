@@ -359,6 +359,11 @@ describe("wrong usage", () => {
       /--at is not a time/,
     ],
     [
+      "a day that its month does not have",
+      ["sign", "--scheme=stripe", "--secret-env=KEY", "--at=2026-02-30T10:00:00Z"],
+      /--at is not a time/,
+    ],
+    [
       "a key of another kind to sign with",
       ["sign", "--scheme=stripe", "--secret-env=OTHER"],
       /whsec_/,

@@ -193,6 +193,12 @@ describeWithBrowser("the page that explains a signature", () => {
       { sender: "stripe", body: "x", headers: "a: b", at: "2026-11-22T10:00:00" },
       /^This is not a time/,
     ],
+    [
+      "a day that its month does not have",
+      "Time of arrival",
+      { sender: "stripe", body: "x", headers: "a: b", at: "2026-02-30T10:00:00Z" },
+      /^This is not a time/,
+    ],
   ])("shows an error next to its field: %s", async (_what, name, fields, text) => {
     const page = await openExplain();
     await fill(page, fields);

@@ -2,6 +2,9 @@ import { UsageError } from "../errors.js";
 
 const iso = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)$/;
 
+/** Returns whether a day exists: `Date.parse` accepts 30 February as the 2nd of March. */
+const isDay = (date: string): boolean => new Date(date).getUTCDate() === Number(date.slice(-2));
+
 /**
  * Parses a time: ISO 8601 with a time zone, or epoch seconds. Returns epoch milliseconds.
  *
@@ -9,7 +12,7 @@ const iso = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)$/
  */
 export function timeOf(flag: string, text: string): number {
   if (/^\d{1,11}$/.test(text)) return Number(text) * 1_000;
-  const time = iso.test(text) ? Date.parse(text) : NaN;
+  const time = iso.test(text) && isDay(text.slice(0, 10)) ? Date.parse(text) : NaN;
   if (!Number.isNaN(time)) return time;
   const isMs = /^\d{12,14}$/.test(text);
   throw new UsageError(
