@@ -209,6 +209,30 @@ describeWithBrowser("the page that explains a signature", () => {
     expect(await page.locator(`[id="${ids.split(" ").at(-1)}"]`).textContent()).toMatch(text);
   });
 
+  test.each(["discord", "standard-webhooks-ed25519"] as const)(
+    "states what %s needs where the browser has no Ed25519",
+    async (sender) => {
+      const page = await openPage((await serveSite()).origin);
+      await page.route(/\/worker-[^/]*\.js$/, async (route) => {
+        const response = await route.fetch();
+        const without = `crypto.subtle.generateKey = () => Promise.reject(new Error("NotSupportedError"));`;
+        await route.fulfill({ response, body: `${without}${await response.text()}` });
+      });
+      await page.goto("/explain", { waitUntil: "networkidle" });
+      const { body, headers, secret: key } = await signedBy(sender);
+      const lines = Object.entries(headers).map((pair) => pair.join(": "));
+      await fill(page, { sender, body, headers: lines.join("\n"), secret: key });
+      await submit(page);
+      await page.locator("select[aria-invalid=true]:focus").waitFor();
+      expect(await page.locator(".error").allTextContents()).toEqual([
+        expect.stringContaining(`run svc-webhooks verify --scheme ${sender} --explain`),
+      ]);
+      // The other senders need no Ed25519.
+      await button(page, "Stripe: a delivery verified too late").click();
+      expect(await resultOf(page)).toBe("stale");
+    },
+  );
+
   test("refuses a body that is not base64, one that is given twice, and one that is too large", async () => {
     const page = await openExplain();
     const error = page.locator(".error");
