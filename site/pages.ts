@@ -38,7 +38,14 @@ export const repositoryPages: readonly string[] = [
 export const apiPages: readonly string[] = markdownIn("site/api");
 
 /** The pages that only the site has. */
-const sitePages = ["site/index.md", "site/explain.md", ...apiPages];
+const sitePages = [
+  "site/index.md",
+  "site/explain.md",
+  "site/docs/index.md",
+  "site/packages/index.md",
+  "site/examples/index.md",
+  ...apiPages,
+];
 
 /** All pages of the site. */
 export const allPages: readonly string[] = [...repositoryPages, ...sitePages];

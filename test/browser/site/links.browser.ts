@@ -109,6 +109,14 @@ describe("the built site", () => {
     expect(wrong).toEqual([]);
   });
 
+  test.each(["/docs/", "/packages/", "/examples/"])("lists at %s the pages below it", (folder) => {
+    const { links } = pageAt(fileAt(site, folder) ?? "");
+    const below = pages
+      .map((page) => `/${addressOf(page)}`)
+      .filter((one) => one.startsWith(folder));
+    expect(links).toEqual(expect.arrayContaining(below));
+  });
+
   test("has no link to a page, an element or a file that does not exist", () => {
     expect(deadIn(site, "/")).toEqual([]);
     const links = pagesIn(site).flatMap((page) => pageAt(join(site, page)).links);
