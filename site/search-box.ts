@@ -17,6 +17,11 @@ const corrections = [
   [/:aria-label="\[\.\.\.p\.titles, p\.title\]\.join\(' > '\)"/, ""],
   // An element without a role may not have a name.
   [/<kbd :aria-label/g, '<kbd role="img" :aria-label'],
+  // The field already has the focus when the trap starts, so the focus would be lost when the box closes.
+  [
+    /escapeDeactivates: true/,
+    "escapeDeactivates: true, preventScroll: true, setReturnFocus: document.activeElement",
+  ],
   // A query of nothing else is searched as it is.
   [
     /\.search\(filterTextValue\)/,

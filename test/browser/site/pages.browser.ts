@@ -89,6 +89,37 @@ describeWithBrowser("the pages of the site", () => {
     expect(await page.locator("h1").first().innerText()).not.toContain("does not exist");
   });
 
+  test("the menu of a narrow screen takes the focus only while it is open", async () => {
+    const { origin } = await serveSite();
+    const page = await openPage(origin, { viewport: { width: 390, height: 800 } });
+    await show(page, "/docs/why");
+    const menu = page.getByRole("button", { name: "Menu", exact: true });
+    const link = page.locator(".VPSidebar a").first();
+    const isFocusable = () =>
+      link.evaluate((element) => {
+        (element as HTMLElement).focus();
+        return document.activeElement === element;
+      });
+    expect(await isFocusable()).toBe(false);
+    await menu.press("Enter");
+    await page.locator(".VPSidebar.open").waitFor();
+    expect(await isFocusable()).toBe(true);
+  });
+
+  test("the search returns the focus when it is closed", async () => {
+    const { origin } = await serveSite();
+    const page = await openPage(origin);
+    await show(page, "/docs/why");
+    const link = page.locator("main p a").first();
+    await link.focus();
+    await page.keyboard.press("Control+k");
+    await page.locator("#localsearch-input:focus").waitFor();
+    await page.keyboard.press("Escape");
+    await expect
+      .poll(() => link.evaluate((element) => document.activeElement === element))
+      .toBe(true);
+  });
+
   test("a missing page has the search and links that lead on", async () => {
     const { origin } = await serveSite();
     const page = await openPage(origin, { allow: [missing] });
