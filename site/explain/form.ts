@@ -53,6 +53,7 @@ export async function questionOf(
   form: Form,
 ): Promise<{ readonly question: Question } | { readonly errors: FieldErrors }> {
   const body = await bodyOf(form);
+  const signature = form.sender === "" ? signatureOf(form.signature) : { value: "" };
   const secret = secretOf(form.secret);
   const previous = secretsOf(form.previous);
   const others = secretsOf(form.sender === "" ? form.others : "");
@@ -60,6 +61,7 @@ export async function questionOf(
   const at = form.sender === "" ? { value: 0 } : timeOf(form.at);
   if (
     "value" in body &&
+    "value" in signature &&
     "value" in secret &&
     "value" in headers &&
     "value" in at &&
@@ -77,7 +79,7 @@ export async function questionOf(
               kind: "service",
               request: {
                 ...common,
-                signature: form.signature,
+                signature: signature.value,
                 secrets: secret.value,
                 otherSecrets: others.value,
               },
@@ -94,13 +96,24 @@ export async function questionOf(
             },
     };
   }
-  const read = { [form.file ? "file" : "body"]: body, headers, at, secret, previous, others };
+  const read = {
+    [form.file ? "file" : "body"]: body,
+    signature,
+    headers,
+    at,
+    secret,
+    previous,
+    others,
+  };
   return {
     errors: Object.fromEntries(
       Object.entries(read).flatMap(([field, one]) => ("error" in one ? [[field, one.error]] : [])),
     ),
   };
 }
+
+/** How a command, a request, a response, and each of them in the output of curl start. */
+const moreThanBody = /^(?:curl |(?:[A-Z]+ \S+ )?HTTP\/\d|[<>*] )/;
 
 async function bodyOf({ body, isBase64, file }: Form): Promise<Read<Uint8Array>> {
   if (file) {
@@ -116,6 +129,12 @@ async function bodyOf({ body, isBase64, file }: Form): Promise<Read<Uint8Array>>
     } catch {
       return { error: "The file cannot be read. Choose it again." };
     }
+  }
+  if (!isBase64 && moreThanBody.test(body)) {
+    return {
+      error:
+        "This is more than the body. Paste only the body, without the command or the headers before it.",
+    };
   }
   const bytes = isBase64 ? fromBase64(body) : new TextEncoder().encode(body);
   if (bytes === undefined) {
@@ -136,6 +155,13 @@ function fromBase64(text: string): Uint8Array | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Reads the value of the header. Other parts of the request next to it would look like a wrong signature. */
+function signatureOf(text: string): Read<string> {
+  return linesOf(text).length > 1 || /\S\s*x-svc-signature/i.test(text)
+    ? { error: "Paste only the value of X-SVC-Signature, on one line." }
+    : { value: text };
 }
 
 function secretOf(secret: string): Read<string> {

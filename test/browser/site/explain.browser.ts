@@ -171,6 +171,30 @@ describeWithBrowser("the page that explains a signature", () => {
   });
 
   test.each<[string, string, Fields, RegExp]>([
+    [
+      "a command as body",
+      "Body",
+      { body: `curl -d '${compact}' http://localhost` },
+      /^This is more than the body/,
+    ],
+    [
+      "a request as body",
+      "Body",
+      { body: `POST /webhooks HTTP/1.1\nHost: a\n\n${compact}` },
+      /^This is more than the body/,
+    ],
+    [
+      "several headers",
+      "Value of X-SVC-Signature",
+      { body: compact, signature: `Host: a\nX-SVC-Signature: ${unknown}` },
+      /^Paste only the value/,
+    ],
+    [
+      "an option of curl",
+      "Value of X-SVC-Signature",
+      { body: compact, signature: `-H 'X-SVC-Signature: ${unknown}'` },
+      /^Paste only the value/,
+    ],
     ["an empty secret", "Secret", { body: "x", secret: "" }, /^Enter the signing secret/],
     ["quotes", "Secret", { body: "x", secret: `"${secret}"` }, /quotes around the secret/],
     ["white space", "Secret", { body: "x", secret: `${secret} ` }, /white space around/],
