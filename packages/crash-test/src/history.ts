@@ -88,6 +88,7 @@ export type Step =
 /** A call that had an effect. The same key counts once. */
 export interface Call {
   readonly name: string;
+  /** The idempotency key, or the identity of a request that may be repeated: `PUT` and `DELETE`. */
   readonly key?: string | undefined;
   /** An index into the events. Absent if unknown. */
   readonly event?: number | undefined;

@@ -94,7 +94,6 @@ class History implements Crossings {
   readonly #names: readonly string[];
   readonly #actions: FaultActions;
   readonly #due: Fault[];
-  readonly #identities = new Set<string>();
   readonly #pending = new Set<number>();
   #other: number | undefined;
   /** The newest open transaction of each process. */
@@ -209,10 +208,8 @@ class History implements Crossings {
 
   #call({ name, effects, n, key, attempt }: Crossing, identity: string | undefined): void {
     const [effect = name] = effects;
-    if (identity !== undefined && this.#identities.has(identity)) return;
-    if (identity !== undefined) this.#identities.add(identity);
     const event = attempt === undefined ? undefined : this.attempts[attempt]?.event;
-    this.calls.push({ name: effect, key, event, crossing: n });
+    this.calls.push({ name: effect, key: key ?? identity, event, crossing: n });
   }
 
   /** Returns the fault at a point, unless the exchange is another one than in the undisturbed history. */

@@ -1,5 +1,14 @@
 import type { Crossing, History } from "../history.js";
 
+/** An empty text, and those that JavaScript writes for a value that is missing or that is not a text. */
+const notKey = /^\s*(?:undefined|null|NaN|\[object \w+\])?\s*$/;
+
+/** Returns an idempotency key, or undefined for a value that is the same for each event by mistake. */
+export function keyIn(value: unknown): string | undefined {
+  const text = typeof value === "number" ? String(value) : value;
+  return typeof text === "string" && !notKey.test(text) ? text : undefined;
+}
+
 /** One occurrence of an effect. */
 export interface Effect {
   readonly crossing: number;
@@ -34,13 +43,21 @@ export const crossingsOf = ({ crossings }: History, effect: string): readonly Cr
   crossings.filter(({ effects }) => effects.includes(effect));
 
 /** Returns whether an attempt was acknowledged as processed, but ended before a call that has the effect. */
-export function endsBefore({ attempts, crossings }: History, at: number, effect: string): boolean {
-  const { status = 0, code = "processed" } = attempts[at] ?? {};
-  const isProcessed = status >= 200 && status < 300 && code === "processed";
-  return (
-    isProcessed &&
-    !crossings.some(({ attempt, effects }) => attempt === at && effects.includes(effect))
+export const endsBefore = (history: History, at: number, effect: string): boolean =>
+  isProcessed(history, at) &&
+  !history.crossings.some(({ attempt, effects }) => attempt === at && effects.includes(effect));
+
+/** Returns whether an attempt was acknowledged as processed, but has no effect: it made no such call, or undid it. */
+export const endsWithout = (history: History, at: number, effect: string): boolean =>
+  isProcessed(history, at) &&
+  !history.crossings.some(
+    ({ attempt, effects, executedMs, isUndone }) =>
+      attempt === at && effects.includes(effect) && executedMs !== undefined && !isUndone,
   );
+
+function isProcessed({ attempts }: History, at: number): boolean {
+  const { status = 0, code = "processed" } = attempts[at] ?? {};
+  return status >= 200 && status < 300 && code === "processed";
 }
 
 export function countBy<Item, Key>(

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer, request as httpRequest, type IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { buffer } from "node:stream/consumers";
-import { refusal } from "@svc-webhooks/crash-test";
+import { keyIn, refusal } from "@svc-webhooks/crash-test";
 import type { Exchanges } from "../crossings.js";
 import { secretSegments } from "../secrets.js";
 import { listening, type Listening } from "./listening.js";
@@ -105,7 +105,7 @@ export function factsOf(
     isRequest: true,
     effects: isRead ? [] : [effect],
     reads: [],
-    key: isRead ? undefined : typeof key === "string" ? key : key?.[0],
+    key: isRead ? undefined : keyIn(typeof key === "string" ? key : key?.[0]),
     identity: isIdempotent ? `${method} ${url} ${digest}` : undefined,
   };
 }

@@ -44,8 +44,8 @@ export interface Executed<Result> {
   readonly reply: { readonly value: Result } | { readonly error: unknown };
   /** The text of the error, if it is part of the value, or other than that of the error. */
   readonly refusal?: string | undefined;
-  /** The key, if it is known only now. */
-  readonly key?: string | undefined;
+  /** Whether it may be repeated without another effect, as `PUT` and `DELETE`: all calls with this identity count once. */
+  readonly identity?: string | undefined;
   readonly note?: string | undefined;
 }
 
@@ -277,7 +277,7 @@ export class Crossings {
     return leaving.kind === "store" && this.#time.elapsedMs < this.#outageUntilMs;
   }
 
-  #onExecuted(one: Waiting, { reply, key, note, refusal }: Executed<unknown>): void {
+  #onExecuted(one: Waiting, { reply, identity, note, refusal }: Executed<unknown>): void {
     this.executing -= 1;
     this.#time.activity += 1;
     const { owner, recorded, leaving } = one;
@@ -286,7 +286,6 @@ export class Crossings {
       return;
     }
     recorded.executedMs = this.#time.elapsedMs;
-    recorded.key ??= key;
     recorded.note = note;
     this.steps.push({ type: "executed", ms: recorded.executedMs, crossing: recorded.n });
     const error = refusal ?? ("error" in reply ? messageOf(reply.error) : undefined);
@@ -294,7 +293,7 @@ export class Crossings {
       this.steps.push({ type: "rejected", ms: recorded.executedMs, crossing: recorded.n, error });
       recorded.isRejected = true;
       recorded.isUndone = true;
-    } else if (leaving.kind === "call") this.#count(recorded);
+    } else if (leaving.kind === "call") this.#count(recorded, identity);
     const fault = this.#faultAt(2 * recorded.n, recorded);
     if (fault && owner.state !== "dead") {
       this.#noteFault(fault, owner, recorded);
@@ -309,9 +308,11 @@ export class Crossings {
     this.#settle(one, reply);
   }
 
-  #count({ effects, key, attempt, n }: Recorded): void {
+  #count({ effects, key, attempt, n }: Recorded, identity: string | undefined): void {
     const event = attempt === undefined ? undefined : this.#attempts[attempt]?.event;
-    for (const name of effects) this.calls.push({ name, key, event, crossing: n });
+    for (const name of effects) {
+      this.calls.push({ name, key: key ?? identity, event, crossing: n });
+    }
   }
 
   #settle({ owner, recorded, settle }: Waiting, reply: Executed<unknown>["reply"]): void {

@@ -1,4 +1,4 @@
-import { CrashTestError } from "@svc-webhooks/crash-test";
+import { CrashTestError, keyIn } from "@svc-webhooks/crash-test";
 import type { Crossings } from "../simulation/crossings.js";
 import type { SimulatedProcess } from "../simulation/process.js";
 import { oneLine } from "../simulation/message.js";
@@ -33,7 +33,7 @@ export function crossingEffect<Args extends readonly unknown[], Result>(
       kind: "call",
       effects: reads ? [] : [name],
       reads: reads ? [name] : [],
-      key: key?.(...args),
+      key: keyIn(key?.(...args)),
       source: whereCalled(),
       execute: () =>
         inWorld(async () => {

@@ -1,4 +1,4 @@
-import { refusal } from "@svc-webhooks/crash-test";
+import { keyIn, refusal } from "@svc-webhooks/crash-test";
 import type { Crossings, Executed } from "../simulation/crossings.js";
 import { inside } from "../simulation/inside.js";
 import { messageOf, threwText } from "../simulation/message.js";
@@ -29,11 +29,11 @@ export function crossingFetch(
     const name = `${request.method} ${host}${pathname.replaceAll(token, "…")}`;
     const isRead = readOnly.has(request.method);
     const execute = async (): Promise<Executed<Response>> => {
-      const key = idempotent.has(request.method)
+      const identity = idempotent.has(request.method)
         ? `${request.method} ${request.url} ${await request.clone().text()}`
         : undefined;
       try {
-        return { reply: { value: asResponse(await respond(request)) }, key };
+        return { reply: { value: asResponse(await respond(request)) }, identity };
       } catch (error) {
         return { reply: { error }, refusal: refusalOf(error) };
       }
@@ -43,7 +43,7 @@ export function crossingFetch(
       kind: "call",
       effects: isRead ? [] : [name],
       reads: isRead ? [name] : [],
-      key: request.headers.get("idempotency-key") ?? undefined,
+      key: keyIn(request.headers.get("idempotency-key")),
       source,
       execute: () => inWorld(execute),
       broken: () =>
