@@ -296,6 +296,39 @@ test("a handler that does nothing because a variable of its module remembers the
   });
 });
 
+test("a handler that fails after its transaction, without a fault, is an error", async () => {
+  const insert = "insert into orders (email_id) values ('a')";
+  const report = reportOf({
+    name: "two transactions",
+    handler:
+      ({ store }) =>
+      async (_event, context) => {
+        await store.transaction(context, (tx) => tx.query(insert));
+        await store.transaction(context, (tx) =>
+          tx.query("insert into outbox (mail) values ('a')"),
+        );
+      },
+  });
+  await expect(report).rejects.toMatchObject({
+    code: "not_acknowledged",
+    message: expect.stringMatching(
+      /^The handler of email\.delivered rejects after its transaction has completed the event[^]*TransactionLost/,
+    ) as string,
+  });
+});
+
+test("one of several events without a handler is an error", async () => {
+  const report = inMemory(
+    charge,
+    { events: [fixture("email.sent"), fixture("email.delivered")] },
+    { on: { "email.delivered": () => {} } },
+  );
+  await expect(report).rejects.toMatchObject({
+    code: "no_effect",
+    message: expect.stringMatching(/^email\.sent has no effect/) as string,
+  });
+});
+
 test.each<{
   readonly cause: string;
   readonly code: string;

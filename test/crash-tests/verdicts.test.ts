@@ -100,6 +100,125 @@ test("a handler that repeats a refused request itself is correct", async () => {
   expect(names).toEqual([]);
 });
 
+/** Runs a handler, and returns its findings, each with its advice. */
+const adviceOf = async (handler: Planted["handler"]) =>
+  (await reportOf({ name: "advice", handler }, { maxFaults: 1 })).findings.map(
+    (finding) => `${nameOf(finding)}: ${finding.advice}`,
+  );
+
+test("several calls of one event need a key each, and those that share one are counted", async () => {
+  const charges =
+    (keyOf: (key: string, item: string) => string | undefined): Planted["handler"] =>
+    ({ call }) =>
+    async (_event, { idempotencyKey }) => {
+      for (const item of ["a", "b", "c"]) await call("charge", keyOf(idempotencyKey, item));
+    };
+  const keys = "`context.idempotencyKey` and what distinguishes the 3 calls of one event";
+  expect(await adviceOf(charges(() => undefined))).toEqual([
+    `duplicate charge: Pass a key of its own to each call of \`POST api.example.com/charge\`: ${keys}, such as the id of an item.`,
+  ]);
+  expect(await adviceOf(charges(() => crypto.randomUUID()))).toEqual([
+    `duplicate charge: The key of \`POST api.example.com/charge\` changes from run to run. Use only ${keys}, such as the id of an item.`,
+  ]);
+  const keyed = async (handler: Planted["handler"]) =>
+    (await reportOf({ name: "keys", handler }, { maxFaults: 1 })).keyed;
+  expect(await keyed(charges((key, item) => `${key}-${item}`))).toEqual([
+    "POST api.example.com/charge",
+  ]);
+  expect(await keyed(charges((key) => key))).toEqual([
+    "POST api.example.com/charge (3 calls with 1 key: calls with the same key count as one)",
+  ]);
+});
+
+test.each(["undefined", " "])("the key %j is none", async (key) => {
+  expect(
+    await adviceOf(
+      ({ call }) =>
+        () =>
+          call("charge", key),
+    ),
+  ).toEqual(["duplicate charge: Pass `context.idempotencyKey` to `POST api.example.com/charge`."]);
+});
+
+test("a PUT request whose body changes is a duplicate, and has no key", async () => {
+  const put = (bodyOf: () => string) =>
+    reportOf(
+      {
+        name: "put",
+        handler: () => async () => {
+          const request = { method: "PUT", body: bodyOf() };
+          const { ok } = await fetch("http://api.example.com/orders/1", request);
+          if (!ok) throw new Error("The API responded with an error.");
+        },
+      },
+      { maxFaults: 1 },
+    );
+  expect(await put(() => "paid")).toMatchObject({ findings: [], keyed: [] });
+  const { findings, text } = await put(() => new Date().toISOString());
+  expect(findings.map(({ advice }) => advice)).toEqual([
+    expect.stringMatching(/^Another run sends a different `PUT api\.example\.com\/orders\/1`/),
+  ]);
+  expect(text).not.toContain("2026-");
+});
+
+test.each<{
+  readonly mistake: string;
+  readonly advice: string;
+  readonly handler: Planted["handler"];
+}>([
+  {
+    mistake: "a statement in `forEach` is not awaited",
+    advice: "partial keyed: `keyed` is not awaited. Await or return it.",
+    handler:
+      ({ pool }) =>
+      async (_event, { idempotencyKey }) => {
+        // oxlint-disable-next-line unicorn/no-array-for-each, typescript/no-misused-promises -- the mistake
+        ["a", "b"].forEach(async (item) => {
+          const text = "insert into keyed values ($1, $2) on conflict do nothing";
+          await pool.query(text, [`${idempotencyKey}-${item}`, item]);
+        });
+      },
+  },
+  {
+    mistake: "the error of a transaction is caught",
+    advice:
+      "lost orders: The handler resolved although `begin` rejected, so `orders` is missing. Await this call, and let the handler reject too, so that the sender retries.",
+    handler:
+      ({ store }) =>
+      async (_event, context) => {
+        const text = "insert into orders (email_id) values ('a')";
+        await store.transaction(context, (tx) => tx.query(text)).catch(() => {});
+      },
+  },
+  {
+    mistake: "a client is not released after an error",
+    advice:
+      "stuck transaction: The handler ended, but its transaction did not, so its connection is not free again. Use `store.transaction`, or commit or roll back and release the client in `finally`.",
+    handler:
+      ({ pool, call }) =>
+      async (_event, { idempotencyKey }) => {
+        const client = await pool.connect();
+        await client.query("begin");
+        const text = "insert into keyed values ($1, 'a') on conflict do nothing";
+        await client.query(text, [idempotencyKey]);
+        await call("mail", idempotencyKey);
+        await client.query("commit");
+        client.release();
+      },
+  },
+  {
+    mistake: "a number is increased once per run",
+    advice:
+      "different stats: Each run writes `stats` again. Write to it inside `store.transaction`, and if the value comes from the process's memory, compute it in the database.",
+    handler:
+      ({ pool }) =>
+      () =>
+        pool.query("update stats set n = n + 1"),
+  },
+])("the advice fits if $mistake", async ({ advice, handler }) => {
+  expect(await adviceOf(handler)).toEqual([advice]);
+});
+
 test("two events with the same key share their effect", async () => {
   const names = await namesOf({
     events: [

@@ -1,6 +1,6 @@
 import { refusal } from "../faults.js";
 import type { Crossing, FindingKind, History } from "../history.js";
-import { crossingsOf, effectsOf, endsBefore, eventOf } from "./effects.js";
+import { crossingsOf, effectsOf, endsBefore, endsWithout, eventOf } from "./effects.js";
 import type { Deviation, Expected } from "./judge.js";
 
 /** The facts that rules decide by. */
@@ -45,7 +45,7 @@ const isAfterCommit = (facts: Facts) => {
 /** The crossing was still pending, or not even made, when the handler's delivery was acknowledged. */
 const isUnawaited = ({ normal, history, crossings, expected }: Facts) =>
   normal.some((crossing) => outlives(expected.undisturbed, crossing)) ||
-  crossings.some((crossing) => crossing.kind !== "statement" && outlives(history, crossing));
+  crossings.some((crossing) => outlives(history, crossing));
 
 function outlives({ attempts }: History, { attempt, settledMs, issuedMs }: Crossing): boolean {
   const made = attempt === undefined ? undefined : attempts[attempt];
@@ -58,6 +58,23 @@ const isSwallowed = ({ crossings, history: { attempts } }: Facts) =>
     const status = attempt === undefined ? undefined : attempts[attempt]?.status;
     return isRejected && status !== undefined && status < 300;
   });
+
+/** Returns a call that a fault made reject, although its delivery was acknowledged, without the effect. */
+const swallowedOther = ({ history, effect, event }: Facts): Crossing | undefined => {
+  const failed = new Set(
+    history.steps.flatMap((step) =>
+      step.type === "fault" && /^(?:fail|lost_reply)$/.test(step.fault) ? [step.crossing] : [],
+    ),
+  );
+  return history.crossings.find(
+    ({ n, kind, attempt }) =>
+      failed.has(n) &&
+      kind !== "store" &&
+      attempt !== undefined &&
+      history.attempts[attempt]?.event === (event ?? history.attempts[attempt]?.event) &&
+      endsWithout(history, attempt, effect),
+  );
+};
 
 const isParked = ({ history: { attempts }, event }: Facts) =>
   attempts.some(
@@ -73,23 +90,45 @@ const keysDiffer = ({ crossings }: Facts) => new Set(crossings.map(({ key }) => 
 
 /** A statement that a pool runs while the code of the same delivery holds a transaction. */
 const waitsForItsOwn = ({ history: { crossings } }: Facts) =>
-  crossings.some(({ waitsForOwn }) => waitsForOwn);
+  crossings.some(({ waitsForOwn, kind }) => waitsForOwn && kind !== "store");
+
+/** The number of calls that the event makes without a fault, or that all events make if the event is unknown. */
+const callsIn = ({ normal, event, expected: { undisturbed } }: Facts): number =>
+  normal.filter((one) => event === undefined || eventOf(undisturbed, one) === event).length;
+
+/** Describes the key that a call needs. If there are several calls, the same key would make them one. */
+const keyFor = (facts: Facts): string =>
+  callsIn(facts) > 1
+    ? `\`context.idempotencyKey\` and what distinguishes the ${callsIn(facts)} calls of one event, such as the id of an item`
+    : "`context.idempotencyKey`";
+
+/** The request may be repeated without a key, provided that each run sends the same one. */
+const isRepeatable = ({ crossings, effect }: Facts) =>
+  /^(?:PUT|DELETE) /.test(effect) && crossings.every(({ isRequest }) => isRequest);
 
 const rules: Readonly<Record<FindingKind, readonly Rule[]>> = {
   duplicate: [
     {
+      when: (facts) => isCall(facts) && !hasKey(facts) && isRepeatable(facts),
+      text: (effect, facts) =>
+        `Another run sends a different \`${effect}\`, so it is not the same request again. Send the same body, without the time or a random value, or pass a key: ${keyFor(facts)}.`,
+    },
+    {
       when: (facts) => isCall(facts) && !hasKey(facts) && isInTransaction(facts),
-      text: (effect) =>
-        `A rollback does not undo \`${effect}\`. Insert a row into an outbox instead, or pass a key: \`context.idempotencyKey\`.`,
+      text: (effect, facts) =>
+        `A rollback does not undo \`${effect}\`. Insert a row into an outbox instead, or pass a key: ${keyFor(facts)}.`,
     },
     {
       when: (facts) => isCall(facts) && !hasKey(facts),
-      text: (effect) => `Pass \`context.idempotencyKey\` to \`${effect}\`.`,
+      text: (effect, facts) =>
+        callsIn(facts) > 1
+          ? `Pass a key of its own to each call of \`${effect}\`: ${keyFor(facts)}.`
+          : `Pass \`context.idempotencyKey\` to \`${effect}\`.`,
     },
     {
       when: (facts) => isCall(facts) && keysDiffer(facts),
-      text: (effect) =>
-        `The key of \`${effect}\` changes from run to run. Use only \`context.idempotencyKey\` as the key.`,
+      text: (effect, facts) =>
+        `The key of \`${effect}\` changes from run to run. Use only ${keyFor(facts)}${callsIn(facts) > 1 ? "" : " as the key"}.`,
     },
     {
       when: always,
@@ -111,7 +150,7 @@ const rules: Readonly<Record<FindingKind, readonly Rule[]>> = {
     {
       when: always,
       text: (effect) =>
-        `The value of \`${effect}\` probably comes from the process's memory, or is written once per run. Compute it in the database, inside \`store.transaction\`.`,
+        `Each run writes \`${effect}\` again. Write to it inside \`store.transaction\`, and if the value comes from the process's memory, compute it in the database.`,
     },
   ],
   lost: lostRules(),
@@ -128,6 +167,11 @@ const rules: Readonly<Record<FindingKind, readonly Rule[]>> = {
       when: waitsForItsOwn,
       text: () =>
         "The statement waits for a connection that its own transaction holds. Run it with `tx`.",
+    },
+    {
+      when: ({ history: { crossings } }) => crossings.some(({ waitsForOwn }) => waitsForOwn),
+      text: () =>
+        "The handler ended, but its transaction did not, so its connection is not free again. Use `store.transaction`, or commit or roll back and release the client in `finally`.",
     },
     {
       when: ({ history: { stuck } }) => stuck !== undefined,
@@ -165,6 +209,11 @@ function lostRules(): readonly Rule[] {
         `The handler resolved although \`${effect}\` rejected. Let the handler reject too, so that the sender retries.`,
     },
     { when: isUnawaited, text: (effect) => `\`${effect}\` is not awaited. Await or return it.` },
+    {
+      when: (facts) => swallowedOther(facts) !== undefined,
+      text: (effect, facts) =>
+        `The handler resolved although \`${swallowedOther(facts)?.name ?? ""}\` rejected, so \`${effect}\` is missing. Await this call, and let the handler reject too, so that the sender retries.`,
+    },
     {
       when: always,
       text: (effect, facts) =>

@@ -200,6 +200,7 @@ function missing(history: History, expected: Expected, end: Parts): readonly Dev
 const stuckEffect = ({ stuck, crossings, acknowledged }: History): string => {
   const last = stuck?.crossing === undefined ? undefined : crossings[stuck.crossing - 1];
   const crossing = crossings.find(({ waitsForOwn }) => waitsForOwn) ?? last;
+  if (crossing?.waitsForOwn === true && crossing.kind === "store") return "transaction";
   if (crossing) return crossing.effects[0] ?? crossing.reads[0] ?? crossing.name;
   if (stuck?.transaction !== undefined) return "transaction";
   return `evt_${acknowledged.indexOf(false) + 1}`;

@@ -34,7 +34,7 @@ export interface CrashTestReport {
   readonly notCompared: readonly string[];
   /** Limits of this form: access that it cannot see. */
   readonly blind: readonly string[];
-  /** Effects whose idempotency keys are assumed to be honored. */
+  /** Effects whose idempotency keys are assumed to be honored, with a remark on calls that share a key. */
   readonly keyed: readonly string[];
   readonly seed: number;
   /** The option `only`, if it was given. */

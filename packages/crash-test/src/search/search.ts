@@ -258,6 +258,13 @@ function unusedText(accept: readonly string[], findings: readonly Finding[]): re
     });
 }
 
-const keyedEffects = ({ calls }: History): readonly string[] => [
-  ...new Set(calls.flatMap(({ name, key }) => (key === undefined ? [] : [name]))),
-];
+/** Names the calls that have a key. Several that share one are counted as one, which their service may not expect. */
+function keyedEffects({ calls, crossings }: History): readonly string[] {
+  const keyed = calls.filter(({ crossing }) => crossings[crossing - 1]?.key !== undefined);
+  return [...new Set(keyed.map(({ name }) => name))].map((name) => {
+    const all = keyed.filter((one) => one.name === name);
+    const keys = new Set(all.map(({ key }) => key)).size;
+    if (keys === all.length) return name;
+    return `${name} (${all.length} calls with ${keys} ${keys === 1 ? "key" : "keys"}: calls with the same key count as one)`;
+  });
+}

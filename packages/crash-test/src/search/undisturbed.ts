@@ -14,20 +14,19 @@ export async function runUndisturbed(runner: Runner, options: SearchOptions): Pr
   const first = await runner.run([]);
   const unacknowledged = first.acknowledged.indexOf(false);
   const isStuck = unacknowledged !== -1 || first.stuck !== undefined;
-  const lines = linesOf(first);
   if (isStuck && !first.stuck) {
     throw new CrashTestError(
       "not_acknowledged",
       [
         `${options.events[unacknowledged]} is not acknowledged, even without a fault. Fix this first:`,
-        ...lines.slice(0, mostLines).map(({ who, text }) => `  ${who}  ${text}`),
-        ...(lines.length > mostLines ? [`  … ${lines.length - mostLines} more lines`] : []),
+        ...firstLines(first),
         ...hintsFor(first, unacknowledged),
         ...accessText(first.unseen),
       ].join("\n"),
     );
   }
   if (first.isReal) return expectedOf(first, first, []);
+  assertProcessed(first, options);
   const second = await runner.run([]);
   const written = (history: History): readonly string[] =>
     options.isExact
@@ -50,6 +49,35 @@ export async function runUndisturbed(runner: Runner, options: SearchOptions): Pr
   }
   const reordered = options.events.length > 1 ? [await runner.run([], "reversed")] : [];
   return expectedOf(first, shifted, reordered);
+}
+
+/** @throws CrashTestError `not_acknowledged`, `no_effect` if the handler of an event never succeeds, or does not exist */
+function assertProcessed(history: History, { events, isExact }: SearchOptions): void {
+  for (const [event, type] of events.entries()) {
+    const attempts = history.attempts.filter((one) => one.event === event);
+    const codes = new Set(attempts.map(({ code }) => code));
+    const hints = hintsFor(history, event);
+    if (isExact && codes.has("ignored")) {
+      const text = `${type} has no effect, even without a fault, so it cannot be tested. Register a handler, or remove it from the events.`;
+      throw new CrashTestError("no_effect", [text, ...hints].join("\n"));
+    }
+    const isDone = codes.has("duplicate") && !codes.has("processed");
+    if (isDone && codes.has("handler_failed")) {
+      const text = `The handler of ${type} rejects after its transaction has completed the event, even without a fault. The next attempt is a duplicate, so the work after the transaction is never done. Fix this first:`;
+      throw new CrashTestError(
+        "not_acknowledged",
+        [text, ...firstLines(history), ...hints].join("\n"),
+      );
+    }
+  }
+}
+
+function firstLines(history: History): readonly string[] {
+  const lines = linesOf(history);
+  return [
+    ...lines.slice(0, mostLines).map(({ who, text }) => `  ${who}  ${text}`),
+    ...(lines.length > mostLines ? [`  … ${lines.length - mostLines} more lines`] : []),
+  ];
 }
 
 const noEffect =
