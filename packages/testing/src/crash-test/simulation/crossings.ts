@@ -44,7 +44,7 @@ export interface Executed<Result> {
   readonly reply: { readonly value: Result } | { readonly error: unknown };
   /** The text of the error, if it is part of the value, or other than that of the error. */
   readonly refusal?: string | undefined;
-  /** Whether it may be repeated without another effect, as `PUT` and `DELETE`: all calls with this identity count once. */
+  /** The identity of a call that may be repeated without another effect, such as `PUT` or `DELETE`. All such calls count once. */
   readonly identity?: string | undefined;
   readonly note?: string | undefined;
 }
