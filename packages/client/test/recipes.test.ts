@@ -403,7 +403,7 @@ describe("sendAll", () => {
     });
     expect(results).toMatchObject([
       { ok: { subject: "0" } },
-      { error: { code: "invalid_request" } },
+      { error: { code: "invalid_request", idempotencyKey: emails[1]?.idempotencyKey } },
       { ok: { subject: "2" } },
     ]);
     expect(await sends()).toBe(2);

@@ -67,8 +67,9 @@ async function resultOf(
     idempotencyKey = given ?? crypto.randomUUID();
     return { ok: await send(email, { ...options, idempotencyKey }) };
   } catch (error) {
-    if (error instanceof SvcError) return { error };
-    const facts = { param: `emails.${index}`, cause: error };
+    // An email that is rejected before it is sent has an error without its key.
+    if (error instanceof SvcError) return { error: Object.assign(error, { idempotencyKey }) };
+    const facts = { param: `emails.${index}`, cause: error, idempotencyKey };
     return {
       error:
         idempotencyKey === undefined
@@ -79,8 +80,7 @@ async function resultOf(
             })
           : new ConnectionError({
               code: "connection_failed",
-              message: `The request for \`emails.${index}\` failed unexpectedly: see \`cause\`.`,
-              idempotencyKey,
+              message: `The request for \`emails.${index}\` failed: see \`cause\`.`,
               ...facts,
             }),
     };
