@@ -231,6 +231,7 @@ describe("findings that a lock or a limit interrupts are printed", () => {
         signed(body, "whsec_another") === signature;
       const { ids, value } = await examine(locking(never, lock));
       expect(ids).toEqual(["wrong_secret"]);
+      expect(value).toHaveProperty("findings.0.fix", expect.stringContaining("the fingerprint"));
       expect(value["not_judged"]).toHaveLength(6);
     },
   );

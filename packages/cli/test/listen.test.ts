@@ -181,7 +181,7 @@ test("a wrong signature without a known mistake leads to the secret", async () =
   await deliver(/http:\S+/.exec(output.stdout)?.[0] ?? "", event, { secret: "whsec_another" });
   await shows(/signature_mismatch\n.+\n/);
   expect(output.stdout).toMatch(
-    /\n {2}No known mistake produces this signature\. Check .+ of the endpoint\.\n/,
+    /\n {2}No known mistake produces this signature\. Check .+ of the endpoint, and that nothing changes the body .+\n/,
   );
 });
 

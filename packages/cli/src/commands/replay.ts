@@ -107,7 +107,7 @@ export const replay = command({
         const result = error ?? ["status", status, outcome].filter(Boolean).join(" ");
         const isNew = outcome !== undefined && !explained.has(outcome);
         if (outcome !== undefined) explained.add(outcome);
-        const reasons = isNew ? refusalOf(status ?? undefined, outcome) : [];
+        const reasons = isNew ? refusalOf(status ?? undefined, outcome, false) : [];
         fail(sent, `line ${line}  ${id}  ${result}`, reasons);
         return;
       }

@@ -106,6 +106,6 @@ function reasonsOf(
   if (code === "signature_mismatch")
     return [
       "Read the secret from SVC_WEBHOOK_SECRET, which this command sets for your app.",
-    ].concat(refusalOf(status, code));
-  return status >= 300 || !isHandled(code) ? refusalOf(status, code) : [];
+    ].concat(refusalOf(status, code, true));
+  return status >= 300 || !isHandled(code) ? refusalOf(status, code, true) : [];
 }

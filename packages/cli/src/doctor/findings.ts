@@ -54,7 +54,7 @@ const texts = {
   wrong_secret: {
     cause:
       "The receiver probably uses a different secret from the one you passed. If not, something in front of it modifies bodies or rejects every POST request.",
-    fix: "Give both this command and the receiver the secret that the service returned for this endpoint, including whsec_, without quotes or white space. If they already have it, print the signature that the receiver computes, and pass it to svc-webhooks verify --explain.",
+    fix: "Give both this command and the receiver the secret that the service returned for this endpoint, including whsec_, without quotes or white space. An svc-webhooks receiver logs the fingerprint of its secret: compare it with the fingerprint that this command prints. If they are the same and the secret has not expired, look for what changes the body, or print the signature that the receiver computes, and pass it to svc-webhooks verify --explain.",
   },
   guarded: {
     cause:

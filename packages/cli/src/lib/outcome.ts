@@ -27,15 +27,23 @@ export const isOutcome = (code: unknown): code is OutcomeCode =>
 export const isHandled = (code: OutcomeCode | undefined): boolean =>
   code === undefined || code === "processed";
 
-/** Returns why a receiver rejected a genuine delivery: the cause, and the fix if it is known. */
+/**
+ * Returns why a receiver rejected a delivery: the cause, and the fix if it is known. `isGenuine`: the command has
+ * verified the signature, and has printed the fingerprint of its secret.
+ */
 export function refusalOf(
   status: number | undefined,
   code: OutcomeCode | undefined,
+  isGenuine: boolean,
 ): readonly string[] {
-  if (code === "signature_mismatch" || (code === undefined && status === 401))
-    return [
-      "If the signature is genuine, the receiver probably uses a different secret, or something in front of it changes the body.",
-    ];
+  if (code === "signature_mismatch" || (code === undefined && status === 401)) {
+    const differs =
+      "he receiver probably uses a different secret, or something in front of it changes the body.";
+    if (!isGenuine) return [`If the signature is genuine, t${differs}`];
+    const compare =
+      "If the receiver's log shows the fingerprint of its secret, compare it with the one above: if they are the same and the secret has not expired, the body was changed.";
+    return code === undefined ? [`T${differs}`] : [`T${differs}`, compare];
+  }
   if (code === undefined) return [];
   const { happened, cause, fix } = outcomeTexts[code];
   return [`${happened} ${cause}`, fix];

@@ -31,7 +31,7 @@ export function createShow(
   { explain, explainSender, endpoint, forwardTo, redact }: ShowOptions,
 ): Show {
   const which = endpoint === undefined ? "" : ` ${endpoint}`;
-  const unexplained = `No known mistake produces this signature. Check that this is the secret of the endpoint${which}.`;
+  const unexplained = `No known mistake produces this signature. Check that this is the secret of the endpoint${which}, and that nothing changes the body on its way here.`;
   const clean = (text: string) => redact?.text(text.slice(0, mostText)) ?? text;
   let isHinted = false;
 
@@ -79,7 +79,7 @@ export function createShow(
     const more = [
       error,
       isRefused && isOwn ? excerpt(clean(target.text), 200) : undefined,
-      ...(isRefused ? refusalOf(target.status, code) : []),
+      ...(isRefused ? refusalOf(target.status, code, true) : []),
       ...(judgement && judgement.outcome.status !== 200 && !target
         ? adviceOf(judgement, mistake)
         : [mistake?.text, mistake?.remedy]),

@@ -26,7 +26,7 @@ export const Signature = ({ view, delivery, attempt }: AttemptProps) => {
             <b>Signed correctly.</b> The header contains the HMAC-SHA256 of the {request.body.bytes}{" "}
             body bytes.
             {attempt.status === 401 &&
-              " A receiver that refuses a correctly signed request probably uses a different secret, or did not verify these bytes."}
+              " A receiver that refuses a correctly signed request probably uses a different secret, or did not verify these bytes. If its log shows the fingerprint of its secret, compare it with the one below."}
           </Verdict>
         ) : (
           <Verdict of="bad">
