@@ -156,7 +156,7 @@ export type Step = RequestStep | ActionStep | FindStep | AdvanceStep | ExpectSte
 
 /** The assumption that would let a file send something to other machines. */
 export const fixedAssumption = "A-21";
-export const fixedReason = `${fixedAssumption}, because a scenario delivers to its receiver only. Remove the assumption.`;
+export const fixedReason = `${fixedAssumption}, because a scenario delivers only to its receiver. Remove the assumption.`;
 
 const file = z.strictObject({
   version: z.literal(version),

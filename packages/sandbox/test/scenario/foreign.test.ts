@@ -77,7 +77,7 @@ describe("a file of somebody else cannot send anything to another address", () =
 
   test("by the assumption that allows public URLs", async () => {
     const { url } = await receiver();
-    const text = "A-21, because a scenario delivers to its receiver only. Remove the assumption.";
+    const text = "A-21, because a scenario delivers only to its receiver. Remove the assumption.";
     const file = { ...scenario(send), assumptions: { "A-21": "strict" } };
     expect(await refusal(file, url)).toBe(`assumptions cannot have ${text}`);
     expect(await refusal(scenario(choose), url)).toBe(`steps[0] cannot set ${text}`);
