@@ -37,12 +37,12 @@ export function refusalOf(
   isGenuine: boolean,
 ): readonly string[] {
   if (code === "signature_mismatch" || (code === undefined && status === 401)) {
-    const differs =
-      "he receiver probably uses a different secret, or something in front of it changes the body.";
-    if (!isGenuine) return [`If the signature is genuine, t${differs}`];
+    const receiver =
+      "receiver probably uses a different secret, or something in front of it changes the body.";
+    if (!isGenuine) return [`If the signature is genuine, the ${receiver}`];
     const compare =
       "If the receiver's log shows the fingerprint of its secret, compare it with the one above: if they are the same and the secret has not expired, the body was changed.";
-    return code === undefined ? [`T${differs}`] : [`T${differs}`, compare];
+    return code === undefined ? [`The ${receiver}`] : [`The ${receiver}`, compare];
   }
   if (code === undefined) return [];
   const { happened, cause, fix } = outcomeTexts[code];
