@@ -507,7 +507,7 @@ describe("without a secret", () => {
       await deliver(/http:\S+(?=,)/.exec(output.stdout)?.[0] ?? "", event, {
         secret: "whsec_another",
       });
-      await shows(new RegExp(`the secret of the endpoint ${id}\\.\n`));
+      await shows(new RegExp(`the secret of the endpoint ${id}, and`));
       expect(await interrupt()).toBe(130);
       expect(output.stdout).toMatch(/\n3 received, 1 refused\.\n$/);
       const endpoints = await fetch(`${service}/_sandbox/endpoints`);
