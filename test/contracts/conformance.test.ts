@@ -22,7 +22,7 @@ import { goodReceiver, serving, type HandWrittenReceiver } from "./good-receiver
 
 const secret = "whsec_test";
 /** Above the default, because several test files share the machine. */
-const timeoutMs = 10_000;
+const timeoutMs = 30_000;
 
 type Handler = (event: unknown) => Promise<void>;
 

@@ -16,7 +16,7 @@ import { others } from "./published-receivers.js";
 import { sampled } from "./sampled.js";
 
 /** Above the default, because several test files share the machine. */
-const timeoutMs = 10_000;
+const timeoutMs = 30_000;
 
 for (const [name, mount] of Object.entries(ours)) {
   receiverContract({ describe, it }, name, mount, { timeoutMs });

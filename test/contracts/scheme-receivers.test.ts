@@ -9,7 +9,7 @@ import { casesOf, failuresOf } from "./contract-cases.js";
 import { served } from "./mounted-receivers.js";
 
 /** Above the default, because several test files share the machine. */
-const timeoutMs = 10_000;
+const timeoutMs = 30_000;
 
 const mounting = (
   { scheme, secret }: Pick<SchemeUnderTest, "scheme" | "secret">,

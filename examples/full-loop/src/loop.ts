@@ -76,12 +76,13 @@ export async function playLoop({ serve = false, open = false }: Arguments): Prom
   verdict(problems.length === 0, `23 emails, 46 events: ${events - twice} handled exactly once.`);
   if (isServed) {
     stage.broken.add("Broken");
+    const isStopped = stopped();
     print(`Everything keeps running until Ctrl-C. Try on the page at ${page}`);
     print("  Send a test email: the app handles its two events, and both appear here too.");
     print(
       '  Choose the subject Broken under "…": the handler fails, and the service tries again.\n',
     );
-    await stopped();
+    await isStopped;
   } else {
     print("To look around on the page: npm run demo -- --serve");
     print("Do it yourself: npm run sandbox. The receiver alone: npm run demo:receiver");

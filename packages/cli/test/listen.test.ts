@@ -467,7 +467,8 @@ testInTerminal("in a terminal verdicts have colours, and Ctrl-C ends it with 130
     shell("listen", `--port=${port}`, "--secret-env=SECRET"),
     {},
     {
-      after: /200/,
+      // Its colour tells the status from a port or an id with these digits.
+      after: /\[32m200/,
       type: "\u0003",
     },
   );

@@ -51,7 +51,7 @@ export const lineTexts: Texts<Exclude<OutcomeCode | Warning, OtherCode>> = {
     passHeaders,
   ],
   signature_mismatch: [
-    "The signature does not match any configured secret.",
+    "The signature does not match any valid secret.",
     "`secret` is not this endpoint's current signing secret, or something modified the body before it got here.",
     "Compare `secret` with the secret that the service returned for this endpoint; a rotation changes it. If they match, look for a proxy or a parser that rewrites the body.",
   ],

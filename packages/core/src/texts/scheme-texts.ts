@@ -20,7 +20,7 @@ export function schemeTexts({
       passHeaders,
     ],
     signature_mismatch: [
-      "The signature does not match any configured secret.",
+      "The signature does not match any valid secret.",
       `\`secret\` is not this endpoint's current signing secret at ${name}, or something modified the body before it got here.`,
       `Compare \`secret\` with the secret that ${name} shows for this endpoint. If they match, look for a proxy or a parser that rewrites the body.`,
     ],
