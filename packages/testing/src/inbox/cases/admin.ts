@@ -8,7 +8,7 @@ const permanent = () => {
   throw new PermanentError("There is no such customer.");
 };
 
-/** Makes dead letters of these deliveries. */
+/** Makes dead letters of these deliveries, one after the other, because a worker may run several jobs at a time. */
 async function bury(
   probe: InboxProbe,
   process: Process,
@@ -16,8 +16,10 @@ async function bury(
 ): Promise<void> {
   const { behaviour } = probe;
   probe.behaviour = permanent;
-  for (const delivery of deliveries) await probe.accept(process, delivery);
-  await probe.died(deliveries.length);
+  for (const [index, delivery] of deliveries.entries()) {
+    await probe.accept(process, delivery);
+    await probe.died(index + 1);
+  }
   probe.behaviour = behaviour;
 }
 
