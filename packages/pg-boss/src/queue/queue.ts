@@ -80,16 +80,16 @@ export async function assertSchema({ boss, name, schema }: InboxQueue): Promise<
 export const foundColumn = ({ schema }: InboxQueue): string =>
   `exists (select 1 from ${schema}.queue where name = $1) as found`;
 
-/** Asserts that the queue exists, from the column of {@link foundColumn}. */
-export function assertFound({ name }: InboxQueue, isFound: boolean | undefined): void {
-  if (!isFound) throw new WebhookError("queue_missing", missing(name));
+/** Asserts that the queue exists, from the column of {@link foundColumn} or another value that only a queue has. */
+export function assertFound({ name }: InboxQueue, found: unknown): asserts found {
+  if (!found) throw new WebhookError("queue_missing", missing(name));
 }
 
 /** Asserts that the queue exists, keeps the order that `partitionBy` promises, and keeps its dead letters. */
 export async function assertSetUp(queue: InboxQueue): Promise<void> {
   const { name, settings, holds } = queue;
   const differences = await differencesOf(queue, name, settings);
-  if (!differences) throw new WebhookError("queue_missing", missing(name));
+  assertFound(queue, differences);
   assertPolicy(queue, differences);
   const found = differences.find(
     (setting) => setting === "deadLetter" || (holds && setting === "deleteAfterSeconds"),
