@@ -467,7 +467,7 @@ testInTerminal("in a terminal verdicts have colours, and Ctrl-C ends it with 130
     shell("listen", `--port=${port}`, "--secret-env=SECRET"),
     {},
     {
-      // Its colour tells the status from a port or an id with these digits.
+      // The colour is part of the pattern because a port or an id can contain these digits.
       after: /\[32m200/,
       type: "\u0003",
     },
