@@ -179,11 +179,14 @@ const mostListed = 10_000;
 const dayMs = 86_400_000;
 const statuses = new Set(["pending", "attempting", "succeeded", "failed"]);
 
-const serviceDelivery = ({ delivery_id, status, created_at }: ServiceDelivery): ListedDelivery => ({
-  deliveryId: delivery_id,
-  status,
-  createdAt: created_at,
-});
+function serviceDelivery(item: unknown): ListedDelivery {
+  const {
+    delivery_id: deliveryId,
+    status,
+    created_at: createdAt,
+  } = Object(item) as ServiceDelivery;
+  return { deliveryId, status, createdAt };
+}
 
 /**
  * Returns the fields of a listed delivery.
@@ -270,7 +273,7 @@ export async function reconcile<Item = ServiceDelivery>(
     list,
     receiver,
     since,
-    map = serviceDelivery as unknown as (item: Item) => ListedDelivery,
+    map = serviceDelivery,
     graceMs = 900_000,
     queued,
     redeliver,

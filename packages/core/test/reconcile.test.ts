@@ -441,6 +441,11 @@ test.each<[string, unknown]>([
   await expect(compared).rejects.toMatchObject(error);
 });
 
+test.each([null, undefined, 7, "dlv_1"])("without map, a list with %j is refused", async (item) => {
+  const compared = compare([item as never], {});
+  await expect(compared).rejects.toMatchObject({ code: "unreadable_list" });
+});
+
 test("a map that returns nothing is refused", async () => {
   const compared = compare([older], {}, { map: () => undefined as never });
   await expect(compared).rejects.toMatchObject({ code: "unreadable_list" });
