@@ -305,6 +305,20 @@ describeWithPostgres("the operation of a queue", () => {
     expect(await stats(world)).toMatchObject({ dead: 0 });
   });
 
+  test("releases the dead letters behind a page of letters that come from no job", async () => {
+    const { world, dead } = await dying(2);
+    dead.is = false;
+    for (let index = 0; index < 101; index += 1) {
+      await world.boss.send(`${world.queue}.dead`, {}, { id: crypto.randomUUID() });
+    }
+    await world.query(
+      "update pgboss.job set created_on = created_on - interval '1 hour' where name = $1 and source_id is null",
+      [`${world.queue}.dead`],
+    );
+    expect(await world.inbox.admin.release({ perSecond: 100 })).toMatchObject({ released: 2 });
+    expect(await stats(world)).toMatchObject({ dead: 101 });
+  });
+
   test.each([{}, { partitionBy: idOf, afterDead: "hold" as const }])(
     "stops a release when its jobs wait for another attempt, with %j",
     async (order) => {

@@ -47,25 +47,26 @@ export async function release(
     return (await failures()) >= stopAfter;
   };
 
+  /** The letters that could not be released: they come from no job, or another operator has settled them. */
+  const left: string[] = [];
   /** Returns the next letters: the oldest events first, and none that died during the release. */
   const next = () =>
     query<{ readonly id: string; readonly root: string | null }>(
       `select id, source_root_id as root from ${jobs}
       where name = $1 and state < 'active' and created_on <= $2 and ($3::text is null or data->>'type' = $3)
+        and id <> all($4::uuid[])
       order by coalesce(source_created_on, created_on), id limit 100`,
-      [dead, start?.now, type],
+      [dead, start?.now, type, left],
     );
 
   const began = performance.now();
-  for (let page = await next(), before = -1; page.length > 0; page = await next()) {
-    // Letters that cannot be released are still there.
-    if (roots.size === before) break;
-    before = roots.size;
+  for (let page = await next(); page.length > 0; page = await next()) {
     for (const { id, root } of page) {
       if (roots.size >= limit) return result();
       await pause(began + (roots.size * 1_000) / perSecond - performance.now(), signal);
       if (signal?.aborted || (await hasStopped())) return result();
       if (await admin.retry(id)) roots.add(root ?? id);
+      else left.push(id);
     }
   }
   return result();
