@@ -50,14 +50,18 @@ const sitePages = [
 /** All pages of the site. */
 export const allPages: readonly string[] = [...repositoryPages, ...sitePages];
 
-/** Returns the address of a page, relative to the base of the site: `docs/why`, `packages/core/`, `overview`. */
+/**
+ * Returns the address of a page, relative to the base of the site: `docs/why`, `packages/core/`, `overview`. A page with
+ * a folder of its name is the index of that folder, because hosts redirect the address of a folder: `docs/cli/`.
+ */
 export function addressOf(page: string): string {
   if (page === "README.md") return "overview";
-  return page
+  const address = page
     .replace(/^site\//, "")
     .replace(/^api\/@svc-webhooks\//, "api/")
-    .replace(/(^|\/)(?:README|index)\.md$/, "$1")
-    .replace(/\.md$/, "");
+    .replace(/(^|\/)(?:README|index)\.md$/, "$1");
+  const below = page.replace(/\.md$/, "/");
+  return address.replace(/\.md$/, allPages.some((one) => one.startsWith(below)) ? "/" : "");
 }
 
 /** Returns the file, relative to `site/dist`, from which VitePress makes the page: `packages/core/index.md`. */

@@ -40,6 +40,7 @@ test.each([
   ["README.md", "examples/quick-start", `${forge}/tree/main/examples/quick-start`],
   ["CONTRIBUTING.md", "site/pages.ts", `${forge}/blob/main/site/pages.ts`],
   ["docs/why.md", "../site/explain.md", "/explain"],
+  ["docs/why.md", "cli.md#exit-codes", "/docs/cli/#exit-codes"],
   ["README.md", "#mount-it", "#mount-it"],
   ["README.md", "https://example.com/#a", "https://example.com/#a"],
 ])("in %s, a link to %s leads to %s", (page, link, target) => {

@@ -72,9 +72,15 @@ const deadIn = (site: string, base: string) =>
     }),
   );
 
+/** The pages of the repository whose addresses do not follow from their paths. */
+const otherAddresses = new Map([
+  ["README.md", "overview"],
+  ["docs/cli.md", "docs/cli/"],
+]);
+
 /** Returns the address of a page of the repository, relative to the base. */
 const addressOf = (page: string) =>
-  page === "README.md" ? "overview" : page.replace(/README\.md$/, "").replace(/\.md$/, "");
+  otherAddresses.get(page) ?? page.replace(/README\.md$/, "").replace(/\.md$/, "");
 
 const isPublic = (page: string) =>
   !page.startsWith("packages/") || publicPackages.some(({ folder }) => folder === dirname(page));
@@ -117,6 +123,12 @@ describe("the built site", () => {
     expect(links).toEqual(expect.arrayContaining(below));
   });
 
+  test("has no page beside a folder of its name, to which hosts redirect", () => {
+    const all = pagesIn(site);
+    const folders = all.map((page) => page.replace(/\.html$/, "/"));
+    expect(folders.filter((folder) => all.some((page) => page.startsWith(folder)))).toEqual([]);
+  });
+
   test("has no link to a page, an element or a file that does not exist", () => {
     expect(deadIn(site, "/")).toEqual([]);
     const links = pagesIn(site).flatMap((page) => pageAt(join(site, page)).links);
@@ -138,9 +150,9 @@ describe("the built site", () => {
     const [, names = ""] =
       new RegExp(`\\[\`${entry} exports [^\\]]*\\] = \`\\n?"([^"]*)"`).exec(snapshot) ?? [];
     const exported = names.split("\n").map((line) => line.replace(/^type /, ""));
-    const file = fileAt(site, `/api/${entry.replace(/^@svc-webhooks\//, "")}`) ?? "";
+    const address = `/api/${entry.replace(/^@svc-webhooks\//, "")}`;
     expect(exported.length).toBeGreaterThan(0);
-    const { ids } = pageAt(file);
+    const { ids } = pageAt(fileAt(site, address) ?? fileAt(site, `${address}/`) ?? "");
     const missing = exported.filter((name) => !ids.has(name.toLowerCase()));
     expect(missing).toEqual([]);
   });

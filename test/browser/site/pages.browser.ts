@@ -16,7 +16,7 @@ const kinds = {
   "a long table": "/docs/benchmarks",
   "a page with a diagram": "/docs/why",
   "a package": "/packages/core/",
-  "the API": "/api/core",
+  "the API": "/api/core/",
   "a missing page": "/does-not-exist",
 } as const;
 
@@ -182,7 +182,7 @@ describeWithBrowser("what a reader loads", () => {
     expect(kB(responses.filter(({ path }) => !path.endsWith(".webp")))).toBeLessThanOrEqual(110);
   });
 
-  test.each(["/docs/why", "/docs/stores", "/docs/cli", "/docs/outcomes"])(
+  test.each(["/docs/why", "/docs/stores", "/docs/cli/", "/docs/outcomes"])(
     "%s takes 120 kB at most",
     async (path) => {
       const { origin, responses } = await serveSite();
