@@ -36,6 +36,7 @@ export function startPlanted(
   { name, events = [{ type: "email.delivered" }] }: Planted,
   args: readonly string[],
   onFinished: (clean: () => Promise<void>) => void,
+  env: NodeJS.ProcessEnv = {},
 ): Started {
   const types = events.map((event) => (event as { readonly type: string }).type);
   return start(
@@ -48,7 +49,7 @@ export function startPlanted(
       "--json",
       ...args,
     ],
-    { DATABASE_URL: url, HANDLER: name },
+    { DATABASE_URL: url, HANDLER: name, ...env },
     onFinished,
   );
 }

@@ -6,7 +6,14 @@ import { postgresStore } from "@svc-webhooks/postgres";
 import { Pool } from "pg";
 import { apiAt, correct, mistakes, outsideOfFormA } from "../../../crash-tests/handlers.js";
 
-const { DATABASE_URL, API_URL, HANDLER, PORT, SIGNING_SECRET = "" } = process.env;
+const {
+  DATABASE_URL,
+  API_URL,
+  HANDLER,
+  PORT,
+  SIGNING_SECRET = "",
+  LEASE_MS = "30000",
+} = process.env;
 
 const planted = [...mistakes, outsideOfFormA, ...correct].find(({ name }) => name === HANDLER);
 if (!planted) throw new Error(`There is no handler "${HANDLER}".`);
@@ -22,6 +29,7 @@ const receiver = createReceiver({
   store,
   // A crash takes half a second, in which the other handlers must not be timed out.
   handlerTimeoutMs: planted.isSlow ? 1_000 : 8_000,
+  leaseMs: Number(LEASE_MS),
   logger: { info() {}, warn() {}, error() {} },
   on: { "*": planted.handler({ pool, store, ...apiAt(String(API_URL)), longMs: 1_020 }) },
 });
