@@ -1,3 +1,4 @@
+import { sign } from "@svc-webhooks/core";
 import { hmac } from "@svc-webhooks/schemes";
 import { hmacSigner, signers, testKeys } from "@svc-webhooks/schemes/sign";
 import { bundled } from "@svc-webhooks/kit/launch";
@@ -55,6 +56,17 @@ test("names the sender whose scheme fits, and uses the time of arrival", async (
     outcome: { code: "signature_stale" },
     mistake: { id: "stale" },
   });
+});
+
+test("recognises a delivery of the service, which has no scheme", async () => {
+  const headers = [["X-SVC-Signature", await sign(text, secret)]] as const;
+  const { outcome, mistake } = await explainRequest({ scheme: "stripe", headers, body, secret });
+  expect(outcome).toMatchObject({ code: "signature_missing" });
+  expect(mistake).toMatchObject({
+    id: "other_scheme",
+    text: "The request has X-SVC-Signature, the signature header of the service itself.",
+  });
+  expect(mistake).not.toHaveProperty("sender");
 });
 
 test("states what to compare if no known mistake explains a refusal", async () => {

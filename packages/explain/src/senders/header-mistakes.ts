@@ -1,3 +1,4 @@
+import { headerNames } from "@svc-webhooks/core";
 import { toHex } from "../search/bytes.js";
 import { headerOf, type Arrived } from "./arrived.js";
 import { utf8 } from "./bytes.js";
@@ -50,6 +51,16 @@ const otherSender: Look = async ({ scheme, arrived }) => {
     ? undefined
     : useOther(name, `The request has the signature header of ${name}.`);
 };
+
+const noSender: Look = async ({ arrived }) =>
+  headerOf(arrived, headerNames.signature) === undefined
+    ? undefined
+    : {
+        id: "other_scheme",
+        text: "The request has X-SVC-Signature, the signature header of the service itself.",
+        remedy:
+          "Remove `scheme` from the receiver: without a scheme, it verifies the signature of the service.",
+      };
 
 /** The header is that of the scheme, but its version is that of a scheme with other keys. */
 const otherVersion: Look = async ({ scheme, arrived }) => {
@@ -120,7 +131,7 @@ const decorated: Look = async ({ scheme, arrived, secret }) => {
 };
 
 /** The mistakes in the headers of a request without a signature. */
-export const missing: readonly Look[] = [sha1Header, otherSender];
+export const missing: readonly Look[] = [sha1Header, otherSender, noSender];
 
 /** The mistakes in a signature that is not well-formed. */
 export const malformed: readonly Look[] = [

@@ -27,7 +27,10 @@ export interface SenderMistake {
   readonly remedy: string;
   /** The first difference between the signed bytes and the body. Present if `explain` found how the body changed. */
   readonly body_difference?: BodyDifference | undefined;
-  /** The sender whose scheme fits the request. Present if the id is `other_scheme`. */
+  /**
+   * The sender whose scheme fits the request. Present if the id is `other_scheme`, unless the request is from the service,
+   * which needs no scheme.
+   */
   readonly sender?: SenderName | undefined;
 }
 
