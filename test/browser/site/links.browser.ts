@@ -123,7 +123,7 @@ describe("the built site", () => {
     expect(links).toEqual(expect.arrayContaining(below));
   });
 
-  test("has no page beside a folder of its name, to which hosts redirect", () => {
+  test("has no page next to a folder of its name, to which hosts redirect", () => {
     const all = pagesIn(site);
     const folders = all.map((page) => page.replace(/\.html$/, "/"));
     expect(folders.filter((folder) => all.some((page) => page.startsWith(folder)))).toEqual([]);
