@@ -117,7 +117,8 @@ test("the inbox on BullMQ is small", async () => {
   // Half is for operators: the numbers, the lists and the release of dead letters. The script that fences `discard`,
   // and the limit of an operator's calls with its error, cost 435. 205 keep the number
   // of jobs that wait for Redis and of commands that a release sends small. 35 refuse a state that is not listed.
-  expect(length).toBeLessThanOrEqual(3_147);
+  // 15 recognise a new job that has died before its state is read.
+  expect(length).toBeLessThanOrEqual(3_162);
 });
 
 test("the inbox on Cloudflare Queues is small", async () => {

@@ -26,8 +26,11 @@ export function enqueueIn(queue: QueueLike, retry: Retry): Enqueue {
       queue.add(job.type, job, { ...options, jobId: job.key }),
       queue.getJobState(job.key),
     ]);
-    if (state === "failed") await revive(added);
-    else if (state !== "unknown") return;
+    if (state === "failed") {
+      // The backend for PostgreSQL may read the state after this new job has been run and has died.
+      if ((await queue.getJob(job.key))?.timestamp === added.timestamp) return;
+      await revive(added);
+    } else if (state !== "unknown") return;
     // If an operator has discarded the dead letter meanwhile, this is a new job.
     if ((await queue.getJobState(job.key)) === "unknown") {
       await queue.add(job.type, job, { ...options, jobId: job.key });
