@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { chmodSync } from "node:fs";
+import { chmodSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { npm } from "@svc-webhooks/kit/npm";
@@ -65,16 +65,18 @@ test.each(Object.keys(versions))(
     await server.close();
     expect(rows[0]?.server_version).toMatch(new RegExp(`^${major}\\.`));
 
+    const report = join(project, `${major}.json`);
     const vitest = [join(root, "node_modules/vitest/vitest.mjs"), "run", "--reporter=json"];
     const hasAllClients = withAllClients.has(major);
     const env = { ...process.env, SVC_TEST_TOOLS: "all", TEST_KINDS: hasAllClients ? "all" : "" };
-    // If a test fails, the rejection's error contains the output.
-    const { stdout } = await promisify(execFile)(process.execPath, [...vitest, ...files], {
-      cwd: root,
-      env,
-      maxBuffer: 2 ** 26,
-    }).catch((error: { readonly stdout: string }) => error);
-    const { testResults } = JSON.parse(stdout.slice(stdout.indexOf("{"))) as Report;
+    // A process that exits may lose the end of a report that it writes to a pipe. If a test fails, the call rejects.
+    const { stderr } = await promisify(execFile)(
+      process.execPath,
+      [...vitest, `--outputFile=${report}`, ...files],
+      { cwd: root, env, maxBuffer: 2 ** 26 },
+    ).catch((error: { readonly stderr: string }) => error);
+    if (!existsSync(report)) throw new Error(`Vitest wrote no report.\n${stderr}`);
+    const { testResults } = JSON.parse(readFileSync(report, "utf8")) as Report;
     const tests = testResults.flatMap(({ assertionResults }) => assertionResults);
     expect(tests.length).toBeGreaterThan(hasAllClients ? 1_100 : 450);
     expect(
