@@ -1,7 +1,5 @@
-import { execFile } from "node:child_process";
 import { chmodSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { npm } from "@svc-webhooks/kit/npm";
 import { postgresServer, serverVariable } from "@svc-webhooks/kit/postgres-server";
 import { node, outputOf, outsideDirectory, root } from "@svc-webhooks/kit/programs";
@@ -68,13 +66,11 @@ test.each(Object.keys(versions))(
     const report = join(project, `${major}.json`);
     const vitest = [join(root, "node_modules/vitest/vitest.mjs"), "run", "--reporter=json"];
     const hasAllClients = withAllClients.has(major);
-    const env = { ...process.env, SVC_TEST_TOOLS: "all", TEST_KINDS: hasAllClients ? "all" : "" };
-    // A process that exits may lose the end of a report that it writes to a pipe. If a test fails, the call rejects.
-    const { stderr } = await promisify(execFile)(
-      process.execPath,
-      [...vitest, `--outputFile=${report}`, ...files],
-      { cwd: root, env, maxBuffer: 2 ** 26 },
-    ).catch((error: { readonly stderr: string }) => error);
+    // A process that exits may lose the end of a report that it writes to a pipe.
+    const { stderr } = await node([...vitest, `--outputFile=${report}`, ...files], {
+      cwd: root,
+      env: { SVC_TEST_TOOLS: "all", TEST_KINDS: hasAllClients ? "all" : "" },
+    });
     if (!existsSync(report)) throw new Error(`Vitest wrote no report.\n${stderr}`);
     const { testResults } = JSON.parse(readFileSync(report, "utf8")) as Report;
     const tests = testResults.flatMap(({ assertionResults }) => assertionResults);
