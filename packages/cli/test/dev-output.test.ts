@@ -3,7 +3,8 @@ import { expect } from "vitest";
 import { develop, server } from "./developing.js";
 
 testLinux("an output that is not read holds the app", async () => {
-  const line = "x".repeat(1_023);
+  // A character that no line of the command itself has.
+  const line = "#".repeat(1_023);
   const lines = 65_536;
   const app = server(
     "",
@@ -24,7 +25,8 @@ testLinux("an output that is not read holds the app", async () => {
   child.stdout.resume();
   await shows(/^written$/m, "stderr");
   expect(await interrupt()).toBe(130);
-  expect(output.stdout.split(`${line}\n`)).toHaveLength(lines + 1);
+  // The command may print a line of its own between two parts of the app's output, within a line of it.
+  expect(output.stdout.replaceAll(/[^#]+/g, "")).toHaveLength(lines * line.length);
 });
 
 testPosix("an output without a reader ends the app", async () => {

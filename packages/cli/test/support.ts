@@ -42,8 +42,8 @@ export function start(
   const child = spawn(process.execPath, [program, ...args], { env: environment(env) });
   onTestFinished(() => void child.kill("SIGKILL"));
   const output = { stdout: "", stderr: "" };
-  child.stdout.on("data", (chunk: Buffer) => (output.stdout += chunk.toString()));
-  child.stderr.on("data", (chunk: Buffer) => (output.stderr += chunk.toString()));
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (output.stdout += text));
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (output.stderr += text));
   const closed = once(child, "close").then(([code]) => code as number | null);
   return {
     child,
@@ -129,8 +129,8 @@ export async function inTerminal(
   onTestFinished(() => void child.kill("SIGKILL"));
   let output = "";
   let isTyped = keys === undefined;
-  child.stdout.on("data", (chunk: Buffer) => {
-    output += chunk.toString();
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    output += text;
     if (isTyped || !keys?.after.test(output)) return;
     isTyped = true;
     child.stdin.write(keys.type);
