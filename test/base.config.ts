@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { texts } from "../packages/_build/texts.js";
+import { ResultsReporter } from "./ci/results-reporter.js";
 import { SkippedReporter } from "./skipped-reporter.js";
 
 /** The settings that all suites share. */
@@ -18,7 +19,9 @@ export default defineConfig({
       "default",
       ...(process.env["GITHUB_ACTIONS"] ? ["github-actions"] : []),
       new SkippedReporter(),
+      new ResultsReporter(),
     ],
+    setupFiles: [fileURLToPath(new URL("ci/processor-time.ts", import.meta.url))],
     globalSetup: [fileURLToPath(new URL("kit/run-folder.ts", import.meta.url))],
     // The limit ends tests that hang, and no others: they must pass on a busy machine.
     testTimeout: 600_000,

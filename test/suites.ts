@@ -1,12 +1,11 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
-
-const root = fileURLToPath(new URL("..", import.meta.url));
+import { root } from "./kit/root.js";
 
 /** The suites, by the ending of their files: `npm test`, `npm run release:rehearse`, and `npm run test:` with the name of the others. */
 export const endings = {
   test: ".test.ts",
+  slow: ".slow.ts",
   chaos: ".long.ts",
   matrix: ".matrix.ts",
   browser: ".browser.ts",

@@ -72,6 +72,20 @@ export const documented = (): ReadonlyMap<string, number> =>
     ),
   );
 
+/** Returns the cells in the same form, of the platforms that have run. */
+export const ran = (cells: Cells): ReadonlyMap<string, number> =>
+  new Map(
+    Array.from(cells, ([adapter, row]) =>
+      Array.from(row, ([runtime, passed]) => [`${adapter} on ${runtime}`, passed] as const),
+    ).flat(),
+  );
+
+/** Returns the documented cells of these platforms. */
+export const documentedFor = (platforms: readonly Platform[]): ReadonlyMap<string, number> => {
+  const all = documented();
+  return new Map(platforms.flatMap(servedBy).map((cell) => [cell, Number(all.get(cell))]));
+};
+
 /** Returns a platform's adapters, named as in {@link documented}. */
 export const servedBy = ({ runtime, adapters }: Platform): readonly string[] =>
   Object.keys(adapters).map((adapter) => `${adapter} on ${runtime}`);

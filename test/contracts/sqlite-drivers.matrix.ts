@@ -2,6 +2,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { npx, npxStart } from "@svc-webhooks/kit/npx";
 import { outsideDirectory } from "@svc-webhooks/kit/programs";
+import { ends } from "@svc-webhooks/kit/sized";
 import { describe, expect, test } from "vitest";
 import { casesOver } from "./sqlite-drivers.js";
 
@@ -9,7 +10,7 @@ import { casesOver } from "./sqlite-drivers.js";
 const nodeOf = (version: string) => ["--yes", "--package", `node@${version}`, "node"] as const;
 
 // Node includes SQLite from 22.13, without a flag.
-test.each(["22.13.0", "24", "26"])(
+test.each(ends(["22.13.0", "24", "26"]))(
   "the SQLite store passes its contract over node:sqlite on Node %s",
   async (version) => {
     const command = [...npxStart, ...nodeOf(version), "--test"];

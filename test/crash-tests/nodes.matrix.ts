@@ -2,6 +2,7 @@ import { cpSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { npx } from "@svc-webhooks/kit/npx";
 import { root, run } from "@svc-webhooks/kit/programs";
+import { ends } from "@svc-webhooks/kit/sized";
 import ts from "typescript5";
 import { beforeAll, expect, test } from "vitest";
 import { packWorkspace } from "../package/packed.js";
@@ -36,7 +37,9 @@ async function runHandlers(version: string, mode: "once" | "repeat") {
 
 const succeeded = { exitCode: 0, stderr: "" };
 
-test.each(["20.12.0", "22.12.0"])("on Node %s, the handlers have reports", async (version) => {
+const versions = ends(["20.12.0", "22.12.0", "24"]);
+
+test.each(versions.slice(0, -1))("on Node %s, the handlers have reports", async (version) => {
   expect(await runHandlers(version, "once")).toEqual(succeeded);
 });
 
@@ -46,7 +49,7 @@ test("on Node 24, a second run has the same reports, and each finding repeats", 
 });
 
 test("the reports are equal, byte for byte, on all versions of Node", () => {
-  expect([...outputs.keys()]).toEqual(["20.12.0", "22.12.0", "24"]);
+  expect([...outputs.keys()]).toEqual(versions);
   const [first = ""] = outputs.values();
   for (const output of outputs.values()) expect(output).toBe(first);
   const reports = JSON.parse(first) as readonly {

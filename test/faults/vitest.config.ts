@@ -6,7 +6,7 @@ import { filesOf, filesThatUse } from "../suites.js";
 
 /**
  * The suites that send events among processes that are killed and frozen and lose their connections, and the
- * contracts of `npm test` for every kind of client. With `SVC_CHAOS=full`, they send thousands of events, seed by
+ * contracts of `npm test` for every kind of client. With `SVC_SUITE=full`, they send thousands of events, seed by
  * seed, and the loads and properties of `npm test` run in full too.
  */
 export default defineConfig({

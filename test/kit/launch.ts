@@ -2,6 +2,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { rolldown } from "rolldown";
+import { NotStartedError } from "./setup-errors.js";
 
 export interface Served {
   readonly origin: string;
@@ -51,7 +52,7 @@ export async function spawned(command: string, ...args: readonly string[]): Prom
   child.stdout.on("data", (chunk) => output.push(String(chunk)));
   const exited = once(child, "exit");
   const ended = exited.then(([code]) => {
-    throw new Error(`${command} ${args.join(" ")} exited with code ${String(code)}.`);
+    throw new NotStartedError(`${command} ${args.join(" ")} exited with code ${String(code)}.`);
   });
   const listening = async () => {
     for await (const line of createInterface(child.stdout)) {

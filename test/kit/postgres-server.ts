@@ -15,6 +15,7 @@ import { promisify } from "node:util";
 import { freePort } from "./free-port.js";
 import { oncePerRun } from "./once-per-run.js";
 import { describeRequiring } from "./requiring.js";
+import { NotStartedError } from "./setup-errors.js";
 import { until } from "./until.js";
 
 export interface PostgresServer {
@@ -86,6 +87,15 @@ const isListening = async (port: number): Promise<boolean> => {
   }
 };
 
+/** Resolves when a server accepts connections. Rejects if it exits before, such as for a port that is in use. */
+async function listening(server: ChildProcess, name: string, port: number): Promise<void> {
+  await until(async () => {
+    const { exitCode } = server;
+    if (exitCode !== null) throw new NotStartedError(`${name} exited with code ${exitCode}.`);
+    return isListening(port);
+  }, `${name} accepts connections`);
+}
+
 /**
  * Starts a real server on a new cluster, as an unprivileged user on a free port.
  *
@@ -129,7 +139,7 @@ export async function postgresServer(
       stdio: "ignore",
     });
     exited = once(server, "exit");
-    await until(() => isListening(port), "the server accepts connections");
+    await listening(server, "PostgreSQL", port);
   };
   // SIGQUIT is PostgreSQL's immediate shutdown: without a checkpoint, as in a crash.
   const crash = async () => {
@@ -176,7 +186,7 @@ default_pool_size = 4
   );
   const child = spawn("pgbouncer", [file], { ...account, cwd: directory, stdio: "ignore" });
   const exited = once(child, "exit");
-  await until(() => isListening(port), "PgBouncer accepts connections");
+  await listening(child, "PgBouncer", port);
   return {
     port,
     connectionString: `postgres://postgres@127.0.0.1:${port}/postgres`,

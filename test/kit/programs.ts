@@ -8,12 +8,12 @@ import {
 import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import type { Readable } from "node:stream";
 import { promisify } from "node:util";
 import { afterAll, onTestFinished, TestRunner } from "vitest";
+import { root } from "./root.js";
 
-export const root = fileURLToPath(new URL("../..", import.meta.url));
+export { root };
 
 /** The npm scope of the workspace's packages. */
 export const scope = "@svc-webhooks";

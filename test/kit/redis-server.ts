@@ -7,6 +7,7 @@ import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { assertFree, freePort } from "./free-port.js";
 import { describeRequiring } from "./requiring.js";
+import { NotStartedError } from "./setup-errors.js";
 import { tcpProxy, type TcpProxy } from "./tcp-proxy.js";
 import { until } from "./until.js";
 
@@ -56,7 +57,7 @@ export async function redisServer(
     for await (const line of createInterface(child.stdout)) {
       if (line.includes("Ready to accept connections")) return;
     }
-    throw new Error("redis-server exited before it was ready.");
+    throw new NotStartedError("redis-server exited before it was ready.");
   };
   await ready();
   child.stdout.resume();

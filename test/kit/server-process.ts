@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { startModule } from "./programs.js";
+import { NotStartedError } from "./setup-errors.js";
 
 /** Source code of listeners for `node:http`, with a `receiver` and a `middleware` in scope. */
 const listeners: Readonly<Record<string, string>> = {
@@ -61,16 +62,20 @@ export async function serverProcess(
   `;
   const child = startModule(program);
   child.stdout.pipe(process.stdout);
+  let isListening = false;
   const ended = once(child, "exit").then(([code]) => {
-    throw new Error(`The server exited with ${String(code)}.`);
+    const Exited = isListening ? Error : NotStartedError;
+    throw new Exited(`The server exited with ${String(code)}.`);
   });
   ended.catch(() => {});
   const message = async () => {
     const [value] = await Promise.race([once(child, "message") as Promise<[number]>, ended]);
     return value;
   };
+  const port = await message();
+  isListening = true;
   return {
-    port: await message(),
+    port,
     message,
     peak() {
       child.send("peak");

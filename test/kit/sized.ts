@@ -1,10 +1,17 @@
-const { SVC_CHAOS = "" } = process.env;
-if (!["", "full"].includes(SVC_CHAOS)) {
-  throw new Error(`SVC_CHAOS is "${SVC_CHAOS}". Set it to "full", or unset it.`);
+const { SVC_SUITE = "" } = process.env;
+if (!["", "full"].includes(SVC_SUITE)) {
+  throw new Error(`SVC_SUITE is "${SVC_SUITE}". Set it to "full", or unset it.`);
 }
 
-/** Whether loads, properties and chaos runs have their full size, which takes more than half an hour in all. */
-export const isFull: boolean = SVC_CHAOS === "full";
+/** Whether the suites have their full size, which takes hours in all. */
+export const isFull: boolean = SVC_SUITE === "full";
 
-/** Returns the size of a load, a property or a chaos run, or its seeds: `full` if `SVC_CHAOS=full`, otherwise `small`. */
+/** Returns the size of a load, a property or a chaos run, or its seeds: `full` if `SVC_SUITE=full`, otherwise `small`. */
 export const sized = <T>(small: T, full: T): T => (isFull ? full : small);
+
+/** Returns the first and the last entry of a dimension, such as versions, or all of them if `SVC_SUITE=full`. */
+export const ends = <T>(all: readonly T[]): readonly T[] =>
+  sized(
+    all.filter((_entry, index) => index === 0 || index === all.length - 1),
+    all,
+  );

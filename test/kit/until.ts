@@ -1,3 +1,5 @@
+import { GaveUpError } from "./setup-errors.js";
+
 /**
  * The number of polls, of at least 5 ms each: at least two minutes, and more on a busy machine, which needs
  * more.
@@ -10,7 +12,9 @@ export async function until(
   what: string,
 ): Promise<void> {
   for (let left = mostPolls; !(await condition()); left -= 1) {
-    if (left === 0) throw new Error(`This did not happen within ${mostPolls} polls: ${what}.`);
+    if (left === 0) {
+      throw new GaveUpError(`This did not happen within ${mostPolls} polls: ${what}.`);
+    }
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }

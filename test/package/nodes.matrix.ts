@@ -3,11 +3,12 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { npx } from "@svc-webhooks/kit/npx";
 import { run, type Ended } from "@svc-webhooks/kit/programs";
+import { ends } from "@svc-webhooks/kit/sized";
 import { compile, settings } from "./compile.js";
 import { nodeEntries, packWorkspace } from "./packed.js";
 
 // The first version is the lowest that `engines` allows. Node requires ES modules from 20.19 and 22.12.
-const versions = ["20.12.0", "20.19.0", "22.0.0", "22.12.0", "24"];
+const versions = ends(["20.12.0", "20.19.0", "22.0.0", "22.12.0", "24"]);
 
 const { consumer } = await packWorkspace();
 

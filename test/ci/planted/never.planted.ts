@@ -1,0 +1,4 @@
+import { test } from "vitest";
+import { requestTo } from "./server.js";
+
+test("the server responds", () => requestTo(false));

@@ -1,0 +1,138 @@
+/*
+ * Runs the steps of `.ci/run`, and prints their times. A command that fails, or a suite with a fault, ends the run. A
+ * file whose errors may come from the machine runs once more, alone, after all suites: `second-look.js` decides which.
+ *
+ * `node test/ci/run.js [configuration of Vitest …]` runs only these suites. By default, everything runs.
+ *
+ * It imports only what works before `npm ci`.
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import * as fs from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join, resolve } from "node:path";
+import { durationsPage } from "../durations.js";
+import { judge, lineOf, mostFiles, mostMs } from "./second-look.js";
+
+const root = resolve(import.meta.dirname, "../..");
+const reports = resolve(root, process.env.SVC_REPORTS ?? "reports");
+const { scripts } = JSON.parse(fs.readFileSync(join(root, "package.json"), "utf8"));
+
+/** The commands before the suites. `npm run check` needs nothing that only tests need, and fails early. */
+const commands = ["npm ci", ...scripts.check.split(" && "), "bash .ci/tools"];
+
+/** The configurations of the suites, in their order. */
+const suites = {
+  test: "vitest.config.ts",
+  slow: "test/slow.config.ts",
+  matrix: "test/contracts/vitest.config.ts",
+  release: "test/release/vitest.config.ts",
+  browser: "test/browser/vitest.config.ts",
+  chaos: "test/faults/vitest.config.ts",
+};
+
+/** Returns the processor time of all processes that have ended, in seconds. Only Linux reports it. */
+function processorSeconds() {
+  if (!fs.existsSync("/proc/self/stat")) return 0;
+  // The name in parentheses may contain spaces. The times of children are the fields 16 and 17, in 1/100 s.
+  const fields = fs.readFileSync("/proc/self/stat", "utf8").split(") ").at(-1).split(" ");
+  return (Number(fields[13]) + Number(fields[14])) / 100;
+}
+
+const steps = [];
+
+/** Runs a program and adds its times to `steps`. Resolves to the exit code, or to the signal that ended it. */
+async function timed(step, program, args, options) {
+  console.log(`\n> ${step}`);
+  const [cpuBefore, startedAt] = [processorSeconds(), performance.now()];
+  const child = spawn(program, args, { cwd: root, stdio: "inherit", ...options });
+  const [code, signal] = await once(child, "exit");
+  const wall = (performance.now() - startedAt) / 1_000;
+  steps.push({ step, wall, cpu: processorSeconds() - cpuBefore });
+  return code ?? signal;
+}
+
+/** Runs the commands until one fails. Returns the fault. */
+async function runCommands() {
+  const PATH = [join(root, "node_modules/.bin"), process.env.PATH].join(delimiter);
+  for (const command of commands) {
+    const env = { ...process.env, PATH };
+    const code = await timed(command, command, [], { shell: true, env });
+    if (code !== 0) return [`red: ${command} exited with ${code}`];
+  }
+  return [];
+}
+
+/** Runs a suite, or some of its files. Resolves to the results of files, and to those that `judge` returns. */
+async function runSuite(step, config, runFolder, { only = [], ...options } = {}) {
+  const path = join(reports, `${step.replaceAll(/\W+/g, "-")}.json`);
+  const vitest = ["node_modules/vitest/vitest.mjs", "run", "--config", config, ...only];
+  const env = { ...process.env, SVC_RESULTS: path, SVC_WEBHOOKS_RUN_FOLDER: runFolder };
+  const code = await timed(step, process.execPath, vitest, { env, ...options });
+  const results = fs.existsSync(path) ? JSON.parse(fs.readFileSync(path, "utf8")) : undefined;
+  return { files: results?.files ?? [], ...judge(results, code) };
+}
+
+/** Runs a file again, alone. Resolves to its results, and to its lines if it fails again. */
+async function lookAgain({ config, file }, runFolder, timeout) {
+  const second = await runSuite(`again: ${file}`, config, runFolder, { only: [file], timeout });
+  const result = second.files.find((one) => one.file === file);
+  const faults = [
+    ...second.faults,
+    ...second.again.map((one) => lineOf("red again", one.file, one.failures[0])),
+  ];
+  if (!result?.passed && faults.length === 0) faults.push(`red: ${file}: no test ran`);
+  return { result, faults };
+}
+
+/** Runs the suites, and then the files that may run again. */
+async function runSuites(wanted, runFolder) {
+  const [files, excused] = [[], []];
+  for (const [suite, config] of wanted) {
+    const { again, faults, ...ran } = await runSuite(suite, config, runFolder);
+    files.push(...ran.files.map((one) => ({ suite, ...one })));
+    excused.push(...again.map((one) => ({ suite, config, ...one })));
+    if (faults.length > 0) return { files, faults, flaky: [] };
+  }
+  const lines = (word) => excused.map((one) => lineOf(word, one.file, one.failures[0]));
+  if (excused.length > mostFiles) {
+    const fault = `red: more than ${mostFiles} files failed, so none of them ran again`;
+    return { files, faults: [...lines("red"), fault], flaky: [] };
+  }
+  const endsAt = performance.now() + mostMs;
+  for (const one of excused) {
+    const left = Math.max(1, Math.round(endsAt - performance.now()));
+    const { result, faults } = await lookAgain(one, runFolder, left);
+    if (faults.length > 0) return { files, faults: [...lines("red"), ...faults], flaky: [] };
+    const index = files.findIndex(({ suite, file }) => suite === one.suite && file === one.file);
+    files[index] = { suite: one.suite, ...result };
+  }
+  return { files, faults: [], flaky: lines("flaky") };
+}
+
+async function main(configs) {
+  fs.rmSync(reports, { recursive: true, force: true });
+  fs.mkdirSync(reports, { recursive: true });
+  // The suites share what `once-per-run.ts` creates. PostgreSQL reads it as another user.
+  const runFolder = fs.mkdtempSync(join(tmpdir(), "svc-webhooks-run-"));
+  fs.chmodSync(runFolder, 0o755);
+
+  const isAll = configs.length === 0;
+  const early = isAll ? await runCommands() : [];
+  const wanted = isAll ? Object.entries(suites) : configs.map((config) => [config, config]);
+  const ran = await runSuites(early.length > 0 ? [] : wanted, runFolder);
+  const { files, flaky } = ran;
+  const faults = [...early, ...ran.faults];
+
+  fs.rmSync(runFolder, { recursive: true, force: true });
+  fs.writeFileSync(join(reports, "flaky.md"), flaky.map((line) => `- ${line}\n`).join(""));
+  fs.writeFileSync(join(reports, "times.json"), JSON.stringify({ steps, files }));
+  const count = (state) => files.reduce((sum, file) => sum + file[state], 0);
+  const failed = faults.length === 0 ? 0 : Math.max(1, count("failed"));
+  console.log(`\n${durationsPage({ steps, files })}\n`);
+  console.log(`${count("passed")} passed, ${failed} failed, ${count("skipped")} skipped`);
+  for (const line of [...faults, ...flaky]) console.log(line);
+  process.exitCode = faults.length === 0 ? 0 : 1;
+}
+
+await main(process.argv.slice(2));

@@ -1,0 +1,10 @@
+import { defineConfig } from "vitest/config";
+import base from "./base.config.js";
+import { projectsOf } from "./projects.js";
+import { filesOf } from "./suites.js";
+
+/** Configures the suite of tests that take too long for `npm test`, and need no more than it does. */
+export default defineConfig({
+  ...base,
+  test: { ...base.test, projects: projectsOf(filesOf("slow")) },
+});
