@@ -2,6 +2,7 @@ import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { texts } from "../packages/_build/texts.js";
 import { ResultsReporter } from "./ci/results-reporter.js";
+import { LongestFirst } from "./longest-first.js";
 import { SkippedReporter } from "./skipped-reporter.js";
 
 /** The settings that all suites share. */
@@ -29,5 +30,6 @@ export default defineConfig({
     expect: { poll: { timeout: 60_000 } },
     // By default one core stays idle.
     maxWorkers: "100%",
+    sequence: { sequencer: LongestFirst },
   },
 });

@@ -8,6 +8,7 @@ export const endings = {
   slow: ".slow.ts",
   chaos: ".long.ts",
   matrix: ".matrix.ts",
+  nightly: ".nightly.ts",
   browser: ".browser.ts",
   release: ".rehearsal.ts",
 } as const;
@@ -29,24 +30,41 @@ export const filesOf = (suite: keyof typeof endings): string[] =>
       .map((file) => `${folder}/${file}`),
   );
 
-export const textOf = (file: string): string => readFileSync(join(root, file), "utf8");
+const texts = new Map<string, string>();
+
+/** Returns the text of a file, relative to the root. */
+export function textOf(file: string): string {
+  const known = texts.get(file);
+  if (known !== undefined) return known;
+  const text = readFileSync(join(root, file), "utf8");
+  texts.set(file, text);
+  return text;
+}
 
 const imports =
   /(?:\bfrom|\bimport\(?) ?"(?:(?<kit>@svc-webhooks\/kit\/[^"]+)|(?<relative>\.[^"]+\.js))"/g;
 
+const imported = new Map<string, readonly string[]>();
+
+/** Returns the modules of the tests that a file imports itself. */
+function importsOf(file: string): readonly string[] {
+  const known = imported.get(file);
+  if (known !== undefined) return known;
+  const files = Array.from(textOf(file).matchAll(imports), ({ groups }) => {
+    const { kit, relative = "" } = groups ?? {};
+    return kit
+      ? kit.replace("@svc-webhooks", "test") + ".ts"
+      : join(dirname(file), relative.replace(/js$/, "ts"));
+  }).filter((one) => existsSync(join(root, one)));
+  imported.set(file, files);
+  return files;
+}
+
 /** Returns a file and all modules of the tests that it imports. */
 export function modulesOf(file: string, found: Set<string> = new Set()): ReadonlySet<string> {
-  if (found.has(file) || !existsSync(join(root, file))) return found;
+  if (found.has(file)) return found;
   found.add(file);
-  for (const { groups } of textOf(file).matchAll(imports)) {
-    const { kit, relative = "" } = groups ?? {};
-    modulesOf(
-      kit
-        ? kit.replace("@svc-webhooks", "test") + ".ts"
-        : join(dirname(file), relative.replace(/js$/, "ts")),
-      found,
-    );
-  }
+  for (const one of importsOf(file)) modulesOf(one, found);
   return found;
 }
 
@@ -59,9 +77,11 @@ const replaces = /\bvi\.(?:mock|doMock|resetModules)\(|\btimedSandbox\(/;
 /** Returns whether a file must not share its process with others. */
 export const needsOwnProcess = (file: string): boolean => replaces.test(textOf(file));
 
-/** Returns the files of `npm test` that are larger elsewhere, by the module of the kit that makes them larger. */
-export const filesThatUse = (module: "kinds" | "sized"): string[] =>
-  filesOf("test").filter((file) => modulesOf(file).has(`test/kit/${module}.ts`));
+/** Returns the files of `npm test` and `npm run test:slow` that `npm run test:chaos` runs for all kinds of clients. */
+export const filesThatUseKinds = (): string[] =>
+  [...filesOf("test"), ...filesOf("slow")].filter((file) =>
+    modulesOf(file).has("test/kit/kinds.ts"),
+  );
 
 /** The folders of units and contracts. */
 const quick = /^packages\/(?!(?:bench|cli|cloudflare|postgres)\/)|^test\/(?:behaviour|contracts)\//;

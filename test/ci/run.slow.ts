@@ -60,7 +60,11 @@ describe("a run is red", () => {
 
   test.each([
     ["an assertion fails once", ["once"], "› an assertion fails once"],
-    ["one fails in a file that also lacks a server", ["late-and-once"], "› an assertion fails once"],
+    [
+      "one fails in a file that also lacks a server",
+      ["late-and-once"],
+      "› an assertion fails once",
+    ],
     ["a rejection is not handled", ["unhandled"], "red: an error outside of tests: "],
     ["three files fail", ["late", "later", "latest"], "red: more than 2 files failed"],
   ])("immediately, if %s", async (_what, names, line) => {

@@ -6,6 +6,7 @@ import { documentedFor, printed, ran, runContract, tableFile } from "./run-contr
 /** Versions between the ends, and a server that differs from `next start` only for developers. */
 const onlyInFull = new Set(["Node 22", "Node 24", "next dev"]);
 
+/** The platforms to run; docs/runtimes.md names the others. */
 const platforms = sized(
   everyPlatform.filter(({ runtime }) => !onlyInFull.has(runtime)),
   everyPlatform,

@@ -63,7 +63,7 @@ export function printed(cells: Cells, platforms: readonly Platform[]): string {
 }
 
 /** Returns the cells of the documented table: the number of cases by `adapter on runtime`. */
-export const documented = (): ReadonlyMap<string, number> =>
+const documented = (): ReadonlyMap<string, number> =>
   new Map(
     tableOf("docs/contract-table.md", "adapter").flatMap(({ adapter, ...row }) =>
       Object.entries(row)
@@ -87,5 +87,5 @@ export const documentedFor = (platforms: readonly Platform[]): ReadonlyMap<strin
 };
 
 /** Returns a platform's adapters, named as in {@link documented}. */
-export const servedBy = ({ runtime, adapters }: Platform): readonly string[] =>
+const servedBy = ({ runtime, adapters }: Platform): readonly string[] =>
   Object.keys(adapters).map((adapter) => `${adapter} on ${runtime}`);

@@ -1,14 +1,13 @@
 import { defineConfig } from "vitest/config";
 import base from "../base.config.js";
-import { longestFirst } from "../longest-first.js";
+import { sized } from "../kit/sized.js";
 import { filesOf } from "../suites.js";
 
-/** Configures the suites that start an installation, a build, a benchmark or another Node. */
+/**
+ * Configures the suites that start an installation, a build, a benchmark or another Node. With `SVC_SUITE=full`, those
+ * of `.nightly.ts` run too.
+ */
 export default defineConfig({
   ...base,
-  test: {
-    ...base.test,
-    include: filesOf("matrix"),
-    sequence: { sequencer: longestFirst("matrix") },
-  },
+  test: { ...base.test, include: [...filesOf("matrix"), ...sized([], filesOf("nightly"))] },
 });

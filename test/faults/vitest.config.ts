@@ -1,26 +1,19 @@
 import { defineConfig } from "vitest/config";
 import base from "../base.config.js";
-import { isFull } from "../kit/sized.js";
-import { longestFirst } from "../longest-first.js";
-import { filesOf, filesThatUse } from "../suites.js";
+import { filesOf, filesThatUseKinds } from "../suites.js";
 
 /**
  * The suites that send events among processes that are killed and frozen and lose their connections, and the
  * contracts of `npm test` for every kind of client. With `SVC_SUITE=full`, they send thousands of events, seed by
- * seed, and the loads and properties of `npm test` run in full too.
+ * seed.
  */
 export default defineConfig({
   ...base,
   test: {
     ...base.test,
     maxConcurrency: 4,
-    include: [
-      ...filesOf("chaos"),
-      ...filesThatUse("kinds"),
-      ...(isFull ? filesThatUse("sized") : []),
-    ],
+    include: [...filesOf("chaos"), ...filesThatUseKinds()],
     env: { TEST_KINDS: "all" },
-    sequence: { sequencer: longestFirst("chaos") },
     // One test is a seed of 5,000 events, or 200 kills of the sandbox.
     testTimeout: 1_800_000,
   },

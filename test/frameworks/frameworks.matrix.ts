@@ -7,13 +7,14 @@ import {
 import { signedDelivery } from "@svc-webhooks/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Served } from "@svc-webhooks/kit/launch";
-import { build, packPackages } from "./install.js";
+import { tarballsOf } from "@svc-webhooks/kit/tarballs";
+import { build } from "./install.js";
 import { projects } from "./projects.js";
 
 const SVC_WEBHOOK_SECRET = exampleSecret;
 let tarballs: readonly string[];
 beforeAll(async () => {
-  tarballs = await packPackages();
+  tarballs = await tarballsOf(["core", "node"]);
 });
 
 describe.each(projects)("$title $version", (project) => {

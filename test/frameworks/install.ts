@@ -1,21 +1,10 @@
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { outputOf, root } from "@svc-webhooks/kit/programs";
-import { npm } from "@svc-webhooks/kit/npm";
+import { outputOf } from "@svc-webhooks/kit/programs";
 import { npx, npxStart } from "@svc-webhooks/kit/npx";
 import { spawned, type Served } from "@svc-webhooks/kit/launch";
 import { buildFolder, codeOf, preload } from "./page.js";
 import type { Project } from "./projects.js";
-
-/** Packs the workspace's packages that the projects install. Resolves to their tarballs. */
-export async function packPackages(): Promise<readonly string[]> {
-  const folder = `${buildFolder}/tarballs`;
-  rmSync(folder, { recursive: true, force: true });
-  mkdirSync(folder, { recursive: true });
-  const workspaces = ["core", "node"].flatMap((name) => ["--workspace", `packages/${name}`]);
-  outputOf(await npm(["pack", "--pack-destination", folder, ...workspaces], { cwd: root }));
-  return readdirSync(folder).map((file) => `${folder}/${file}`);
-}
 
 const node22 = ["-y", "-p", "node@22"];
 

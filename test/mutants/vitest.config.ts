@@ -9,6 +9,6 @@ export default defineConfig({
   test: {
     ...base.test,
     include: ["packages/core/test/**/*.test.ts"],
-    exclude: ["**/size.test.ts", "**/load.test.ts"],
+    exclude: ["**/size.test.ts"],
   },
 });

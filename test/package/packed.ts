@@ -1,7 +1,7 @@
 import { cpSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { npm } from "@svc-webhooks/kit/npm";
 import { outsideDirectory, root, run, scope } from "@svc-webhooks/kit/programs";
+import { tarballs } from "@svc-webhooks/kit/tarballs";
 import { publicPackages, readManifest, type Manifest } from "@svc-webhooks/kit/workspace";
 
 /** A package as it would be published. */
@@ -46,31 +46,14 @@ const leftOut: ReadonlySet<string> = new Set([
 /** Packs every public package and installs them as pnpm does: a package cannot resolve an undeclared dependency. */
 export async function packWorkspace(): Promise<PackedWorkspace> {
   const directory = outsideDirectory();
-  const workspaces = publicPackages.flatMap(({ source }) => ["--workspace", source]);
-  const { stdout } = await npm(
-    ["pack", "--json", "--offline", "--ignore-scripts", "--pack-destination", directory].concat(
-      workspaces,
-    ),
-    { cwd: root, env: { npm_config_update_notifier: "false" } },
-  );
-  const reports = JSON.parse(stdout) as {
-    readonly name: string;
-    readonly filename: string;
-    readonly files: readonly { readonly path: string }[];
-  }[];
-
   const homeOf = (name: string) => join(directory, "installed", name);
   const unpacked = (name: string) => join(homeOf(name), "node_modules", name);
   const packages = await Promise.all(
-    publicPackages.map(async ({ name }) => {
-      const report = reports.find((one) => one.name === name);
-      if (!report) throw new Error(`npm pack did not report ${name}.`);
-      const tarball = join(directory, report.filename);
+    (await tarballs()).map(async ({ name, path: tarball, files }) => {
       mkdirSync(unpacked(name), { recursive: true });
       await run("tar", ["-xzf", tarball, "-C", unpacked(name), "--strip-components=1"], {
         cwd: directory,
       });
-      const files = report.files.map(({ path }) => path);
       return {
         name,
         tarball,

@@ -17,7 +17,7 @@ import {
  */
 const runsHere = ({ code }: CodeBlock) => !code.includes('"@svc-webhooks/cloudflare"');
 
-/** The test that fails, as its page shows. `test/crash-tests/first-report.test.ts` runs it. */
+/** The test that fails, as its page shows. `test/crash-tests/first-report.slow.ts` runs it. */
 const failing = "docs/crash-test.md block 1";
 
 const blocks = pagesAndSources

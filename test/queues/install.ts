@@ -1,8 +1,6 @@
-import { mkdirSync, readdirSync } from "node:fs";
-import { join } from "node:path";
-import { npm } from "@svc-webhooks/kit/npm";
 import { npx } from "@svc-webhooks/kit/npx";
-import { outputOf, outsideDirectory, root } from "@svc-webhooks/kit/programs";
+import { outputOf, outsideDirectory } from "@svc-webhooks/kit/programs";
+import { tarballsOf } from "@svc-webhooks/kit/tarballs";
 
 /** The settings of an installation. */
 interface Installation {
@@ -18,13 +16,7 @@ export async function installedWith(
   { own = [], node = "22" }: Installation = {},
 ): Promise<string> {
   const folder = outsideDirectory();
-  const tarballs = join(folder, "tarballs");
-  mkdirSync(tarballs);
-  if (own.length > 0) {
-    const workspaces = own.flatMap((name) => ["--workspace", `packages/${name}`]);
-    outputOf(await npm(["pack", "--pack-destination", tarballs, ...workspaces], { cwd: root }));
-  }
-  const packed = readdirSync(tarballs).map((file) => join(tarballs, file));
+  const packed = own.length > 0 ? await tarballsOf(own) : [];
   const options = ["--no-audit", "--no-fund", "--no-package-lock", "--prefix", folder];
   const install = ["--yes", "--package", `node@${node}`, "npm", "install", ...options];
   outputOf(await npx([...install, ...packages, ...packed], { cwd: folder }));

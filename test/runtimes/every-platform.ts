@@ -5,9 +5,9 @@ import { spawned, type Served } from "@svc-webhooks/kit/launch";
 import { nextDev, nextStart } from "@svc-webhooks/kit/next";
 import { npxStart } from "@svc-webhooks/kit/npx";
 import { signedDelivery } from "@svc-webhooks/testing";
-import { script } from "./launch.js";
+import { edge, script, workerd } from "./launch.js";
 import { next15Project } from "./next15.js";
-import { client, core, onNode, platforms, schemes, web, type Platform } from "./platforms.js";
+import { client, core, host, onNode, schemes, web, type Platform } from "./platforms.js";
 
 const require = createRequire(import.meta.url);
 
@@ -55,15 +55,14 @@ const nextServers = [
   { runtime: "next start (15)", start: async () => nextStart(await next15Project()) },
 ].map((server) => ({ ...server, adapters: nextRouters, checks: [largeBody] }));
 
-const [host, ...others] = platforms;
-
 /** All platforms, in the order of the table. */
 export const everyPlatform: readonly Platform[] = [
-  ...(host ? [host] : []),
+  host,
   ...[22, 24, 26].map((major) => onNode(`Node ${major}`, nodeVersion(major))),
   { runtime: "Bun", adapters: web, start: bun, checks: [core, schemes, client()] },
   // Deno's `fetch` repeats a request whose connection is closed (https://github.com/denoland/deno/issues/35610).
   { runtime: "Deno", adapters: web, start: deno, checks: [core, schemes, client(2)] },
-  ...others,
+  { runtime: "workerd", adapters: web, start: workerd, checks: [core, schemes, client()] },
+  { runtime: "edge-runtime", adapters: web, start: edge, checks: [core, schemes, client()] },
   ...nextServers,
 ];

@@ -5,7 +5,7 @@ import { until } from "@svc-webhooks/kit/until";
 import { createSandbox } from "@svc-webhooks/sandbox";
 import { apiKey, expectedResults, type ClientResults } from "./apps/client.js";
 import { expectedSchemeResults } from "./apps/schemes.js";
-import * as launch from "./launch.js";
+import { hostNode } from "./launch.js";
 
 interface Check {
   readonly title: string;
@@ -84,9 +84,5 @@ export const onNode = (runtime: string, start: Platform["start"]): Platform => (
   checks: [core, schemes, client()],
 });
 
-/** The platforms of this Node: itself, and those that it starts from packages that `npm ci` has installed. */
-export const platforms: readonly Platform[] = [
-  onNode("Node", launch.hostNode),
-  { runtime: "workerd", adapters: web, start: launch.workerd, checks: [core, schemes, client()] },
-  { runtime: "edge-runtime", adapters: web, start: launch.edge, checks: [core, schemes, client()] },
-];
+/** The platform of the Node that runs the tests. */
+export const host: Platform = onNode("Node", hostNode);

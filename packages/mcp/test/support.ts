@@ -1,13 +1,15 @@
 import { join } from "node:path";
-import type { Readable } from "node:stream";
+import { PassThrough, type Readable } from "node:stream";
 import { Client, type CallToolResult } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import { createReceiver, type ReceiverOptions } from "@svc-webhooks/core";
 import { root } from "@svc-webhooks/kit/programs";
 import { listen } from "@svc-webhooks/kit/servers";
 import { until } from "@svc-webhooks/kit/until";
 import { webhooks } from "@svc-webhooks/node";
 import { expect, onTestFinished } from "vitest";
+import { run } from "../../cli/src/run.js";
 
 export const secret = "whsec_MfKQ9r8G/YqrTwj+PD8ILPZ/o2La+aSw";
 
@@ -26,7 +28,6 @@ export interface Result {
 
 export interface Connected {
   readonly client: Client;
-  readonly transport: StdioClientTransport;
   /** Calls a tool, and checks that its text has the same content as its structured result. */
   readonly call: (
     name: string,
@@ -40,28 +41,64 @@ export interface Connected {
   readonly sandboxUrl: () => Promise<string>;
 }
 
-/** Starts `svc-webhooks mcp` and connects the SDK's client, until the test ends. */
+/**
+ * Runs `svc-webhooks mcp` and connects the SDK's client, until the test ends. It runs in this process, which saves starting
+ * one; `connectProcess` runs the program as it is installed.
+ */
 export async function connect(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Promise<Connected> {
+  const [toServer, toClient] = [new PassThrough(), new PassThrough()];
+  let written = "";
+  const ended = run(["mcp", ...args], {
+    env: { PATH: process.env["PATH"] ?? "", SECRET: secret, ...env },
+    stdin: toServer,
+    stdout: toClient,
+    stderr: { write: (text) => (written += text) },
+    signal: new AbortController().signal,
+  });
+  // The messages on stdin and stdout have the same form in both directions.
+  const transport = new StdioServerTransport(toClient, toServer);
+  const connected = await connectOver(transport, () => written);
+  onTestFinished(async () => {
+    await connected.client.close();
+    toServer.end();
+    await ended;
+  });
+  return connected;
+}
+
+/** Starts the program `svc-webhooks mcp` and connects the SDK's client, until the test ends. */
+export async function connectProcess(
+  args: readonly string[],
+): Promise<Connected & { readonly transport: StdioClientTransport }> {
   const transport = new StdioClientTransport({
     command: process.execPath,
     args: [program, "mcp", ...args],
-    env: { PATH: process.env["PATH"] ?? "", SECRET: secret, ...env },
+    env: { PATH: process.env["PATH"] ?? "", SECRET: secret },
     stderr: "pipe",
   });
   let written = "";
-  (transport.stderr as Readable).on("data", (chunk: Buffer) => (written += chunk.toString()));
+  (transport.stderr as Readable)
+    .setEncoding("utf8")
+    .on("data", (text: string) => (written += text));
+  const connected = await connectOver(transport, () => written);
+  onTestFinished(() => connected.client.close());
+  return { ...connected, transport };
+}
+
+async function connectOver(
+  transport: StdioClientTransport | StdioServerTransport,
+  stderr: () => string,
+): Promise<Connected> {
   const client = new Client({ name: "test", version: "1.0.0" });
-  onTestFinished(() => client.close());
   await client.connect(transport);
   const results: CallToolResult[] = [];
   return {
     client,
-    transport,
     results,
-    stderr: () => written,
+    stderr,
     async call(name, given = {}) {
       const result = await client.callTool({ name, arguments: given });
       results.push(result);
@@ -73,7 +110,7 @@ export async function connect(
       return { ...value, isError: result.isError === true };
     },
     async sandboxUrl() {
-      const shown = () => /sandbox serves the interface at (http:\S+)/.exec(written)?.[1];
+      const shown = () => /sandbox serves the interface at (http:\S+)/.exec(stderr())?.[1];
       await until(() => shown() !== undefined, "the sandbox's URL is on stderr");
       return shown() ?? "";
     },

@@ -6,7 +6,7 @@ import { root } from "@svc-webhooks/kit/programs";
 import { until } from "@svc-webhooks/kit/until";
 import { testPosix } from "@svc-webhooks/kit/systems";
 import { expect, onTestFinished, test } from "vitest";
-import { connect, endpointOf } from "./support.js";
+import { connectProcess, endpointOf } from "./support.js";
 
 const program = join(root, "packages/cli/bin/svc-webhooks.js");
 
@@ -28,7 +28,7 @@ const isListening = (url: string) =>
   });
 
 test("a client that disconnects ends the server and its sandbox", async () => {
-  const { client, transport, sandboxUrl } = await connect(["--sandbox", "--port=0"]);
+  const { client, transport, sandboxUrl } = await connectProcess(["--sandbox", "--port=0"]);
   const url = await sandboxUrl();
   const { pid } = transport;
   expect(isRunning(pid ?? 0)).toBe(true);

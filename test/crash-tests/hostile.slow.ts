@@ -621,7 +621,7 @@ describe("a project without a package that `world.pool` needs", () => {
 describe("access that is not a crossing", () => {
   const server = createServer((socket) => void socket.end("HTTP/1.1 200 OK\r\n\r\n"));
   let port = 0;
-  const line = /at test\/crash-tests\/hostile\.test\.ts:\d+/;
+  const line = /at test\/crash-tests\/hostile\.slow\.ts:\d+/;
 
   beforeAll(async () => {
     await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
@@ -675,7 +675,7 @@ describe("access that is not a crossing", () => {
         connect(port).on("data", resolve).on("error", reject);
       });
     const message = await errorOf(optionsFor(handle, { faults: ["lost_reply"] }));
-    expect(message).toMatch(/a TCP socket at test\/crash-tests\/hostile\.test\.ts:\d+/);
+    expect(message).toMatch(/a TCP socket at test\/crash-tests\/hostile\.slow\.ts:\d+/);
     expect(message).toContain("`world.effect`");
   });
 

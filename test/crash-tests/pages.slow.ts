@@ -8,6 +8,7 @@ import { crashReport, type World } from "@svc-webhooks/testing/crash-test";
 import type { Pool, PoolClient } from "pg";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { root } from "@svc-webhooks/kit/programs";
+import { isFull } from "@svc-webhooks/kit/sized";
 import { codeIn, tableOf } from "@svc-webhooks/kit/tables";
 import { codeBlocks, compileBlocks, readmes, textOf } from "../package/readme.js";
 import type { Handler, Tools } from "./handlers.js";
@@ -381,6 +382,9 @@ test.each(claims)("$page: $words", async ({ page, words, handler, findings, advi
   expect(report.findings[0]?.advice ?? "").toContain(advice);
 });
 
-test.each(programs)("$name has the findings that it asserts", async (block) => {
+// Block 4 tries every pair of faults, which takes half a minute.
+const some = programs.filter(({ name }) => isFull || name !== "docs/crash-test.md block 4");
+
+test.each(some)("$name has the findings that it asserts", async (block) => {
   expect(await run(block)).toMatchObject({ exitCode: 0, stdout: "", stderr: "" });
 });

@@ -63,7 +63,7 @@ const lineOf = async (mark: string): Promise<string> => {
   const { readFile } = await import("node:fs/promises");
   const lines = (await readFile(new URL(import.meta.url), "utf8")).split("\n");
   const at = lines.findIndex((line) => line.endsWith(`// ${mark}`));
-  return `test/crash-tests/query-builders.test.ts:${at + 1}`;
+  return `test/crash-tests/query-builders.slow.ts:${at + 1}`;
 };
 
 describe("a row outside of `store.transaction` is found, with its line:", () => {

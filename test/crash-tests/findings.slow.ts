@@ -150,7 +150,7 @@ test("a statement of the pool inside of the transaction is stuck, without a faul
   expect(report.findings[0]).toMatchObject({
     repeat: "",
     advice: expect.stringMatching(/^The statement waits for a connection/) as string,
-    source: expect.stringMatching(/^test\/crash-tests\/findings\.test\.ts:\d+$/) as string,
+    source: expect.stringMatching(/^test\/crash-tests\/findings\.slow\.ts:\d+$/) as string,
   });
 });
 
@@ -244,7 +244,7 @@ test.each([
         }),
     });
     expect(namesIn(report)).toEqual(["duplicate orders"]);
-    expect(report.findings[0]?.source).toMatch(/^test\/crash-tests\/findings\.test\.ts:\d+$/);
+    expect(report.findings[0]?.source).toMatch(/^test\/crash-tests\/findings\.slow\.ts:\d+$/);
   },
 );
 
