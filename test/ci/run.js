@@ -67,7 +67,7 @@ async function runCommands() {
 async function runSuite(step, config, runFolder, { only = [], ...options } = {}) {
   const path = join(reports, `${step.replaceAll(/\W+/g, "-")}.json`);
   const vitest = ["node_modules/vitest/vitest.mjs", "run", "--config", config, ...only];
-  const env = { ...process.env, SVC_RESULTS: path, SVC_WEBHOOKS_RUN_FOLDER: runFolder };
+  const env = { ...process.env, SVC_RESULTS: path, SVC_WEBHOOKS_SHARED_FOLDER: runFolder };
   const code = await timed(step, process.execPath, vitest, { env, ...options });
   const results = fs.existsSync(path) ? JSON.parse(fs.readFileSync(path, "utf8")) : undefined;
   return { files: results?.files ?? [], ...judge(results, code) };
@@ -113,9 +113,8 @@ async function runSuites(wanted, runFolder) {
 async function main(configs) {
   fs.rmSync(reports, { recursive: true, force: true });
   fs.mkdirSync(reports, { recursive: true });
-  // The suites share what `once-per-run.ts` creates. PostgreSQL reads it as another user.
+  // The suites share what `once-per-run.ts` creates.
   const runFolder = fs.mkdtempSync(join(tmpdir(), "svc-webhooks-run-"));
-  fs.chmodSync(runFolder, 0o755);
 
   const isAll = configs.length === 0;
   const early = isAll ? await runCommands() : [];

@@ -1,5 +1,7 @@
 import { once } from "node:events";
+import { writeFileSync } from "node:fs";
 import { createServer } from "node:net";
+import { join } from "node:path";
 
 const first = 12_000;
 const count = 10_000;
@@ -12,18 +14,37 @@ export async function assertFree(port: number): Promise<void> {
   await once(server, "close");
 }
 
+/** The ports that this process has reserved outside of a test run. */
+const own = new Set<number>();
+
+/** Returns whether the port is now reserved for the caller: no other process of the test run has reserved it. */
+function reserve(port: number): boolean {
+  // `run-folder.ts` sets this variable.
+  const folder = process.env["SVC_WEBHOOKS_PORTS_FOLDER"];
+  if (folder === undefined) return !own.has(port) && Boolean(own.add(port));
+  try {
+    writeFileSync(join(folder, String(port)), "", { flag: "wx" });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    throw error;
+  }
+}
+
 /**
- * Returns an unused port of 127.0.0.1 from 12,000 to 21,999. The system assigns only higher ports to connections and
- * to servers that listen on port 0, so it does not assign this port before the caller listens on it.
+ * Returns an unused port of 127.0.0.1 from 12,000 to 21,999, which no other caller of the test run receives: it stays
+ * reserved after a server has left it, so that the server can return to it. The system assigns only higher ports to
+ * connections and to servers that listen on port 0, so it does not assign this port before the caller listens on it.
  */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = first + Math.floor(Math.random() * count);
+    if (!reserve(port)) continue;
     try {
       await assertFree(port);
       return port;
     } catch {
-      // The port is in use.
+      // A program outside of the test run uses the port.
     }
   }
 }

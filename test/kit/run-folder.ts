@@ -1,13 +1,28 @@
-import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Creates the folder of `once-per-run.ts`, unless several suites share one. Returns a function that removes it. */
+const ports = "SVC_WEBHOOKS_PORTS_FOLDER";
+
+/**
+ * Creates the folders of `once-per-run.ts` and `free-port.ts`. Returns a function that removes them. The suites of
+ * `test/ci/run.js` share its folder.
+ */
 export default function runFolder(): () => void {
-  if (process.env["SVC_WEBHOOKS_RUN_FOLDER"]) return () => {};
-  const folder = mkdtempSync(join(tmpdir(), "svc-webhooks-run-"));
+  const shared = process.env["SVC_WEBHOOKS_SHARED_FOLDER"];
+  // A run that a test starts shares the ports of the outer run, and nothing else: it may have other sources.
+  delete process.env["SVC_WEBHOOKS_SHARED_FOLDER"];
+  const folder = shared ?? mkdtempSync(join(tmpdir(), "svc-webhooks-run-"));
   // PostgreSQL runs as another user.
   chmodSync(folder, 0o755);
   process.env["SVC_WEBHOOKS_RUN_FOLDER"] = folder;
-  return () => rmSync(folder, { recursive: true, force: true });
+  const isOuter = process.env[ports] === undefined;
+  if (isOuter) {
+    process.env[ports] = join(folder, "ports");
+    mkdirSync(join(folder, "ports"), { recursive: true });
+  }
+  return () => {
+    if (isOuter) delete process.env[ports];
+    if (shared === undefined) rmSync(folder, { recursive: true, force: true });
+  };
 }

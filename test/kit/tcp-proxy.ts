@@ -1,6 +1,7 @@
 import { once } from "node:events";
-import { connect, createServer, type AddressInfo, type Socket } from "node:net";
+import { connect, createServer, type Socket } from "node:net";
 import { setImmediate } from "node:timers/promises";
+import { freePort } from "./free-port.js";
 
 /** A fault of the network between a client and its server. */
 export type Fault =
@@ -138,10 +139,11 @@ export async function tcpProxy(target: number): Promise<TcpProxy> {
     return void replies.then(onServerEnd, onServerEnd);
   });
 
-  const listen = async (port = 0) => {
+  // The proxy leaves its port while it refuses connections, and returns to it.
+  const port = await freePort();
+  const listen = async () => {
     listener.listen(port, "127.0.0.1");
     await once(listener, "listening");
-    return (listener.address() as AddressInfo).port;
   };
 
   const close = async () => {
@@ -151,7 +153,7 @@ export async function tcpProxy(target: number): Promise<TcpProxy> {
     await once(listener, "close");
   };
 
-  const port = await listen();
+  await listen();
 
   const set: TcpProxy["set"] = async (next) => {
     fault = next;
@@ -160,7 +162,7 @@ export async function tcpProxy(target: number): Promise<TcpProxy> {
     for (const link of links) if (link.hasLostBytes && next !== "black hole") link.reset();
     if (next === "refuse") return close();
     if (next === "reset") resetAll();
-    if (!listener.listening) await listen(port);
+    if (!listener.listening) await listen();
   };
 
   return {

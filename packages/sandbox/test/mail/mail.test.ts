@@ -1,3 +1,4 @@
+import { freePort } from "@svc-webhooks/kit/free-port";
 import { ownTime } from "@svc-webhooks/kit/own-time";
 import { until } from "@svc-webhooks/kit/until";
 import { createSandbox, type Sandbox } from "@svc-webhooks/sandbox";
@@ -56,11 +57,7 @@ test("the result is one line in the history, and changes nothing else", async ()
 test.each([
   {
     named: "nothing is listening",
-    start: async () => {
-      const server = await badServer(() => {});
-      server.close();
-      return server;
-    },
+    start: async () => ({ smtp: `smtp://127.0.0.1:${await freePort()}` }),
     note: /^relay failed: nothing is listening on 127\.0\.0\.1:\d+$/,
   },
   {

@@ -59,7 +59,6 @@ export async function mailbox(
 /** Runs a server that passes each connection to `connected`, which may misbehave. */
 export async function badServer(connected: (socket: Socket) => void): Promise<{
   readonly smtp: string;
-  readonly close: () => void;
   /** The server's open connections. */
   readonly sockets: ReadonlySet<Socket>;
 }> {
@@ -72,12 +71,11 @@ export async function badServer(connected: (socket: Socket) => void): Promise<{
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
-  const close = () => {
+  onTestFinished(() => {
     for (const socket of sockets) socket.destroy();
     server.close();
-  };
-  onTestFinished(close);
-  return { smtp: `smtp://127.0.0.1:${port}`, close, sockets };
+  });
+  return { smtp: `smtp://127.0.0.1:${port}`, sockets };
 }
 
 /** Returns the status of a send, with its history. */

@@ -2,6 +2,7 @@ import { createServer as createHttpServer, type IncomingMessage } from "node:htt
 import { createServer as createHttpsServer } from "node:https";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { networkInterfaces } from "node:os";
+import { freePort } from "@svc-webhooks/kit/free-port";
 import { gate } from "@svc-webhooks/kit/gate";
 import { testRequiring } from "@svc-webhooks/kit/requiring";
 import { until } from "@svc-webhooks/kit/until";
@@ -451,9 +452,7 @@ describe("a failure", () => {
   });
 
   test("names the port on which nothing listens", async () => {
-    const server = await listening(createServer());
-    const port = portOf(server);
-    await new Promise((resolve) => server.close(resolve));
+    const port = await freePort();
     expect(await failureOf(`http://127.0.0.1:${port}/`)).toEqual({
       kind: "refused",
       text: `Nothing is listening on port ${port} of 127.0.0.1.`,
@@ -467,9 +466,7 @@ describe("a failure", () => {
   });
 
   test("is that of the first address if none accepts a connection", async () => {
-    const server = await listening(createServer());
-    const port = portOf(server);
-    await new Promise((resolve) => server.close(resolve));
+    const port = await freePort();
     // Connecting to a broadcast address fails with a different error than connecting to a free port.
     const url = `http://name.test:${port}/`;
     expect(await failureOf(url, resolver(["127.0.0.1", "127.255.255.255"]))).toEqual({
