@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { expect, test } from "vitest";
+import { collected } from "@svc-webhooks/kit/collected";
 import { startModule } from "@svc-webhooks/kit/programs";
 
 const script = `
@@ -35,10 +36,9 @@ const script = `
 
 test("a process that has served a delivery and closed its server exits by itself within 2 s", async () => {
   const child = startModule(script);
-  let output = "";
-  child.stdout.setEncoding("utf8").on("data", (text: string) => (output += text));
+  const output = collected(child.stdout);
   const [exitCode] = (await once(child, "close")) as [number];
-  expect(output).toContain('503 {"error":{"code":"handler_timeout"');
+  expect(output()).toContain('503 {"error":{"code":"handler_timeout"');
   expect(exitCode).toBe(0);
-  expect(output).toMatch(/closed\n$/);
+  expect(output()).toMatch(/closed\n$/);
 });

@@ -2,6 +2,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { rolldown } from "rolldown";
+import { collected } from "./collected.js";
 import { NotStartedError } from "./setup-errors.js";
 
 export interface Served {
@@ -48,8 +49,7 @@ export async function spawned(command: string, ...args: readonly string[]): Prom
     // The process has its own group: a command that npm installs often only starts the real one.
     detached: true,
   });
-  const output: string[] = [];
-  child.stdout.on("data", (chunk) => output.push(String(chunk)));
+  const output = collected(child.stdout);
   const exited = once(child, "exit");
   const ended = exited.then(([code]) => {
     throw new NotStartedError(`${command} ${args.join(" ")} exited with code ${String(code)}.`);
@@ -65,7 +65,7 @@ export async function spawned(command: string, ...args: readonly string[]): Prom
   ended.catch(() => {});
   return {
     origin: `http://127.0.0.1:${port}`,
-    printed: () => output.join(""),
+    printed: output,
     close() {
       // A process that a signal ended has no exit code. Its group id may be unused or belong to another process.
       const isRunning = child.exitCode === null && child.signalCode === null;

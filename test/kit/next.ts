@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createRequire } from "node:module";
+import { collected } from "./collected.js";
 import { environment, spawned, type Served } from "./launch.js";
 
 /** Returns the command line of the Next.js that an app uses. */
@@ -18,11 +19,9 @@ export async function nextStart(folder: string): Promise<Served> {
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...environment(), SVC_WEBHOOK_SECRET: undefined },
   });
-  const output: string[] = [];
-  build.stdout.on("data", (chunk) => output.push(String(chunk)));
-  build.stderr.on("data", (chunk) => output.push(String(chunk)));
+  const output = collected(build.stdout, build.stderr);
   const [code] = await once(build, "close");
-  if (code !== 0) throw new Error(`next build failed:\n${output.join("")}`);
+  if (code !== 0) throw new Error(`next build failed:\n${output()}`);
   return spawned(...next("start", folder), ...anyPort);
 }
 

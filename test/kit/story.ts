@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { TestContext } from "vitest";
+import { outputFrom } from "./collected.js";
 import { root } from "./programs.js";
 
 export interface Story {
@@ -42,9 +43,7 @@ export function startStory(
   const { pid } = child;
   if (pid === undefined) throw new Error(`${program} did not start.`);
   const signalAll = (signal: NodeJS.Signals) => process.kill(-pid, signal);
-  const output = { stdout: "", stderr: "" };
-  child.stdout.setEncoding("utf8").on("data", (text: string) => (output.stdout += text));
-  child.stderr.setEncoding("utf8").on("data", (text: string) => (output.stderr += text));
+  const output = outputFrom(child);
   const lines = createInterface(child.stdout);
   // `close` is emitted only after every process that inherited the output has exited.
   const closed = once(child, "close") as Promise<[number | null]>;

@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { exampleSecret, expectedResponses, responsesOf } from "@svc-webhooks/kit/examples";
+import { collected } from "@svc-webhooks/kit/collected";
 import { freePort } from "@svc-webhooks/kit/free-port";
 import { outsideDirectory } from "@svc-webhooks/kit/programs";
 import { startRegistry } from "@svc-webhooks/kit/registry";
@@ -149,20 +150,18 @@ test.each(sized(clients.slice(0, 2), clients))(
       detached: true,
     });
     onTestFinished(() => void (app.exitCode === null && process.kill(-Number(app.pid), "SIGKILL")));
-    let output = "";
-    app.stdout.on("data", (chunk) => (output += String(chunk)));
-    app.stderr.on("data", (chunk) => (output += String(chunk)));
+    const output = collected(app.stdout, app.stderr);
     const url = `http://127.0.0.1:${port}/webhooks`;
     await until(async () => {
-      if (app.exitCode !== null) throw new Error(`README's first example ended:\n${output}`);
+      if (app.exitCode !== null) throw new Error(`README's first example ended:\n${output()}`);
       return fetch(url).then(
         () => true,
         () => false,
       );
     }, "README's first example listens");
     expect(await responsesOf(url)).toEqual(expectedResponses);
-    await until(() => output.includes("delivered: msg_1\n"), "the handler prints the event");
-    expect(output.match(/delivered/g)).toHaveLength(1);
+    await until(() => output().includes("delivered: msg_1\n"), "the handler prints the event");
+    expect(output().match(/delivered/g)).toHaveLength(1);
   },
 );
 

@@ -3,6 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
+import { collected } from "@svc-webhooks/kit/collected";
 import { bundled, spawned, type Served } from "@svc-webhooks/kit/launch";
 import { workerd as startWorker } from "@svc-webhooks/kit/workers";
 import { createHandler, EdgeRuntime } from "edge-runtime";
@@ -23,14 +24,14 @@ export const hostNode = async (): Promise<Served> =>
   spawned(process.execPath, await script("node"));
 
 export async function workerd(): Promise<Served> {
-  const output: string[] = [];
+  let output = () => "";
   const worker = startWorker(await bundled(`${here}serve/workerd.ts`, "workerd"), {
     handleRuntimeStdio(...streams: readonly Readable[]) {
-      for (const stream of streams) stream.on("data", (chunk) => output.push(String(chunk)));
+      output = collected(...streams);
     },
   });
   const { origin } = await worker.ready;
-  return { origin, close: () => worker.dispose(), printed: () => output.join("") };
+  return { origin, close: () => worker.dispose(), printed: () => output() };
 }
 
 /** Starts Vercel's edge runtime: no `process`, no `Buffer`, nothing of Node. */

@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { signedDelivery } from "@svc-webhooks/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { collected } from "@svc-webhooks/kit/collected";
 import { gate } from "@svc-webhooks/kit/gate";
 import { codeOf } from "@svc-webhooks/kit/web";
 import { bundled } from "@svc-webhooks/kit/launch";
@@ -15,13 +16,13 @@ const workers = fileURLToPath(new URL("workers/", import.meta.url));
 
 /** Runs a Worker in its own runtime until the test ends. */
 async function start(script: string): Promise<{ readonly origin: string }> {
-  const errors: string[] = [];
+  let errors = () => "";
   const miniflare = workerd(script, {
     // With this flag a Worker is notified that a client has disconnected.
     compatibilityFlags: ["enable_request_signal"],
     bindings: { SVC_WEBHOOK_SECRET: "whsec_test" },
     handleRuntimeStdio(_stdout: Readable, stderr: Readable) {
-      stderr.on("data", (chunk) => errors.push(String(chunk)));
+      errors = collected(stderr);
     },
   });
   try {
@@ -31,7 +32,7 @@ async function start(script: string): Promise<{ readonly origin: string }> {
   } catch (error) {
     // Disposing a runtime that has not started throws the same error.
     await miniflare.dispose().catch(() => {});
-    throw new Error(errors.join(""), { cause: error });
+    throw new Error(errors(), { cause: error });
   }
 }
 

@@ -4,6 +4,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { testPosix } from "@svc-webhooks/kit/systems";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { collected } from "@svc-webhooks/kit/collected";
 import { npm } from "@svc-webhooks/kit/npm";
 import { emptyFolder, opener } from "@svc-webhooks/kit/opener";
 import { node, root } from "@svc-webhooks/kit/programs";
@@ -41,19 +42,18 @@ describe("npm run demo", () => {
 function started(args: readonly string[], path: string) {
   const child = spawn(process.execPath, [demo, ...args], { env: { ...process.env, PATH: path } });
   onTestFinished(() => void child.kill("SIGKILL"));
-  let output = "";
-  child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
-  const exited = once(child, "exit") as Promise<[code: number | null, signal: string | null]>;
+  const output = collected(child.stdout);
+  const exited = once(child, "close") as Promise<[code: number | null, signal: string | null]>;
   const shows = async (wanted: RegExp) => {
-    await until(() => wanted.test(output), `the demo prints ${String(wanted)}`);
-    return wanted.exec(output)?.[1] ?? "";
+    await until(() => wanted.test(output()), `the demo prints ${String(wanted)}`);
+    return wanted.exec(output())?.[1] ?? "";
   };
   return {
     shows,
-    output: () => output,
+    output,
     page: () => shows(/^Watch it in a browser: (\S+)\n/m),
     /** Returns the output after the scenes. */
-    after: () => output.split("keeps running until Ctrl-C")[1] ?? "",
+    after: () => output().split("keeps running until Ctrl-C")[1] ?? "",
     stop: (signal: NodeJS.Signals) => {
       child.kill(signal);
       return exited;

@@ -2,6 +2,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { collected } from "@svc-webhooks/kit/collected";
 import { root } from "@svc-webhooks/kit/programs";
 import { testPosix } from "@svc-webhooks/kit/systems";
 import { describe, expect, test } from "vitest";
@@ -185,10 +186,9 @@ describe("--help", () => {
 test("stdout that is closed early is not an error", async () => {
   const child = spawn(process.execPath, [main, "--help"], { stdio: ["ignore", "pipe", "pipe"] });
   child.stdout.destroy();
-  let stderr = "";
-  child.stderr.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
+  const stderr = collected(child.stderr);
   const [code] = (await once(child, "close")) as [number | null];
-  expect([code, stderr]).toEqual([0, ""]);
+  expect([code, stderr()]).toEqual([0, ""]);
 });
 
 testPosix("stdin that is closed is an empty body", async () => {
@@ -196,11 +196,10 @@ testPosix("stdin that is closed is an empty body", async () => {
     "-c",
     `SECRET=whsec_test ${shell("sign", "--secret-env=SECRET")} <&-`,
   ]);
-  let output = "";
-  child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
+  const output = collected(child.stdout);
   const [code] = (await once(child, "close")) as [number | null];
   expect(code).toBe(0);
-  expect(output).toMatch(/^sha256=[0-9a-f]{64}\n$/);
+  expect(output()).toMatch(/^sha256=[0-9a-f]{64}\n$/);
 });
 
 testPosix.each([

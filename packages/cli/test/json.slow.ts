@@ -1,5 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { createReceiver } from "@svc-webhooks/core";
+import { linesOf } from "@svc-webhooks/kit/collected";
 import { freePort } from "@svc-webhooks/kit/free-port";
 import { listen } from "@svc-webhooks/kit/servers";
 import { codeIn, tableOf } from "@svc-webhooks/kit/tables";
@@ -41,10 +42,7 @@ test("every command writes the JSON that docs/cli.md has", async () => {
   const written: (readonly [name: string, value: object])[] = [];
   type Value = Readonly<Record<string, never>>;
   const add = (name: string, lines: string): Value => {
-    const values = lines
-      .trimEnd()
-      .split("\n")
-      .map((line) => JSON.parse(line) as Value);
+    const values = linesOf(lines).map((line) => JSON.parse(line) as Value);
     written.push(...values.map((value) => [name, value] as const));
     return values[0] ?? {};
   };
@@ -94,7 +92,7 @@ test("every command writes the JSON that docs/cli.md has", async () => {
     SVC_BASE_URL,
     PORT: undefined,
   });
-  await developing.shows(/"result"/);
+  await developing.shows(/"result".*\n/);
   add("dev", developing.output.stdout);
   const { shows, output } = start(["sandbox", "--port=0", "--json"]);
   await shows(/\n/);

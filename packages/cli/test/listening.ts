@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { buffer } from "node:stream/consumers";
+import { linesOf } from "@svc-webhooks/kit/collected";
 import { listen } from "@svc-webhooks/kit/servers";
 import { signedDelivery, type SignedDeliveryOptions } from "@svc-webhooks/testing";
 import { secret, start, type Started } from "./support.js";
@@ -20,10 +21,9 @@ export async function listening(
   const started = start(["listen", "--port=0", "--secret-env=SECRET", "--json", ...args], env);
   await started.shows(/\n/);
   const lines = () =>
-    started.output.stdout
-      .trimEnd()
-      .split("\n")
-      .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
+    linesOf(started.output.stdout).map(
+      (line) => JSON.parse(line) as Readonly<Record<string, unknown>>,
+    );
   return { ...started, url: String(lines()[0]?.["url"]), received: () => lines().slice(1) };
 }
 
@@ -65,7 +65,6 @@ export const sha256 = (body: Uint8Array): string => createHash("sha256").update(
 
 /** Reads the requests of a capture file. */
 export const captured = (file: string): readonly Readonly<Record<string, unknown>>[] =>
-  readFileSync(file, "utf8")
-    .trimEnd()
-    .split("\n")
-    .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
+  linesOf(readFileSync(file, "utf8")).map(
+    (line) => JSON.parse(line) as Readonly<Record<string, unknown>>,
+  );

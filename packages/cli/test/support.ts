@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
+import { outputFrom } from "@svc-webhooks/kit/collected";
 import { root } from "@svc-webhooks/kit/programs";
 import { describeRequiring, testRequiring } from "@svc-webhooks/kit/requiring";
 import { until } from "@svc-webhooks/kit/until";
@@ -41,9 +42,7 @@ export function start(
 ): Started {
   const child = spawn(process.execPath, [program, ...args], { env: environment(env) });
   onTestFinished(() => void child.kill("SIGKILL"));
-  const output = { stdout: "", stderr: "" };
-  child.stdout.setEncoding("utf8").on("data", (text: string) => (output.stdout += text));
-  child.stderr.setEncoding("utf8").on("data", (text: string) => (output.stderr += text));
+  const output = outputFrom(child);
   const closed = once(child, "close").then(([code]) => code as number | null);
   return {
     child,

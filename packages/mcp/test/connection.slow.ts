@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createConnection } from "node:net";
 import { join } from "node:path";
+import { collected, outputFrom } from "@svc-webhooks/kit/collected";
 import { root } from "@svc-webhooks/kit/programs";
 import { until } from "@svc-webhooks/kit/until";
 import { testPosix } from "@svc-webhooks/kit/systems";
@@ -42,17 +43,14 @@ test("a client that disconnects ends the server and its sandbox", async () => {
 function startServer(...args: readonly string[]) {
   const child = spawn(process.execPath, [program, "mcp", "--sandbox", "--port=0", ...args]);
   onTestFinished(() => void child.kill("SIGKILL"));
-  let written = "";
-  child.stderr.on("data", (chunk: Buffer) => (written += chunk.toString()));
-  let output = "";
-  child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
-  const ended = once(child, "exit");
+  const output = outputFrom(child);
+  const ended = once(child, "close");
   const url = async () => {
-    const shown = () => /interface at (http:\S+)/.exec(written)?.[1];
+    const shown = () => /interface at (http:\S+)\n/.exec(output.stderr)?.[1];
     await until(() => shown() !== undefined, "the sandbox listens");
     return shown() ?? "";
   };
-  return { child, ended, url, output: () => output };
+  return { child, ended, url, output: () => output.stdout };
 }
 
 const initialize = {
@@ -118,9 +116,8 @@ testPosix("a client that is killed ends the server and its sandbox", async () =>
       // The group has ended already.
     }
   });
-  let written = "";
-  shell.stdout.on("data", (chunk: Buffer) => (written += chunk.toString()));
-  const shown = () => /interface at (http:\S+)/.exec(written)?.[1];
+  const written = collected(shell.stdout);
+  const shown = () => /interface at (http:\S+)\n/.exec(written())?.[1];
   await until(() => shown() !== undefined, "the sandbox listens");
   const sandbox = shown() ?? "";
   expect(await isListening(sandbox)).toBe(true);

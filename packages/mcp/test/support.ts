@@ -4,6 +4,7 @@ import { Client, type CallToolResult } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import { createReceiver, type ReceiverOptions } from "@svc-webhooks/core";
+import { collected } from "@svc-webhooks/kit/collected";
 import { root } from "@svc-webhooks/kit/programs";
 import { listen } from "@svc-webhooks/kit/servers";
 import { until } from "@svc-webhooks/kit/until";
@@ -79,11 +80,7 @@ export async function connectProcess(
     env: { PATH: process.env["PATH"] ?? "", SECRET: secret },
     stderr: "pipe",
   });
-  let written = "";
-  (transport.stderr as Readable)
-    .setEncoding("utf8")
-    .on("data", (text: string) => (written += text));
-  const connected = await connectOver(transport, () => written);
+  const connected = await connectOver(transport, collected(transport.stderr as Readable));
   onTestFinished(() => connected.client.close());
   return { ...connected, transport };
 }
@@ -110,7 +107,7 @@ async function connectOver(
       return { ...value, isError: result.isError === true };
     },
     async sandboxUrl() {
-      const shown = () => /sandbox serves the interface at (http:\S+)/.exec(stderr())?.[1];
+      const shown = () => /sandbox serves the interface at (http:\S+)\n/.exec(stderr())?.[1];
       await until(() => shown() !== undefined, "the sandbox's URL is on stderr");
       return shown() ?? "";
     },

@@ -2,6 +2,7 @@ import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { collected } from "@svc-webhooks/kit/collected";
 import { freePort } from "@svc-webhooks/kit/free-port";
 import { outsideDirectory, root, run } from "@svc-webhooks/kit/programs";
 import { describeLinux } from "@svc-webhooks/kit/systems";
@@ -126,11 +127,9 @@ describeLinux("the image", () => {
       },
     );
     onTestFinished(() => void child.kill("SIGKILL"));
-    let output = "";
-    for (const stream of [child.stdout, child.stderr])
-      stream.on("data", (chunk: Buffer) => (output += chunk.toString()));
-    const exit = once(child, "exit").then(([code]: (number | null)[]) => code);
-    return { child, exit, output: () => output };
+    const output = collected(child.stdout, child.stderr);
+    const exit = once(child, "close").then(([code]: (number | null)[]) => code);
+    return { child, exit, output };
   }
 
   const health = async (own: number) =>

@@ -8,6 +8,7 @@ import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { testLinux, testPosix } from "@svc-webhooks/kit/systems";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { outputFrom } from "@svc-webhooks/kit/collected";
 import { gate } from "@svc-webhooks/kit/gate";
 import { emptyFolder, opener } from "@svc-webhooks/kit/opener";
 import { node, outsideDirectory, root } from "@svc-webhooks/kit/programs";
@@ -97,14 +98,13 @@ async function started({ nodeOptions = [], args = [], path = process.env["PATH"]
     { env: { ...process.env, PATH: path } },
   );
   onTestFinished(() => void child.kill("SIGKILL"));
-  const lines: string[] = [];
-  child.stderr.on("data", (chunk: Buffer) => lines.push(chunk.toString()));
-  const printed: string[] = [];
-  child.stdout.on("data", (chunk: Buffer) => printed.push(chunk.toString()));
-  const [line] = (await once(child.stdout, "data")) as [Buffer];
-  const url = /http:[^\s"]+/.exec(line.toString())?.[0] ?? "";
-  const exited = once(child, "exit").then(([code]: (number | null)[]) => code);
-  return { child, url, lines, printed, exited };
+  const output = outputFrom(child);
+  const exited = once(child, "close").then(([code]: (number | null)[]) => code);
+  const isEnded = () => (child.exitCode ?? child.signalCode) !== null;
+  const isStarted = () => output.stdout.includes("\n");
+  await until(() => isStarted() || isEnded(), "the command prints its first line");
+  const url = /http:[^\s"]+/.exec(output.stdout)?.[0] ?? "";
+  return { child, url, output, exited };
 }
 
 // Linux answers on all of 127.0.0.0/8, so that 127.0.0.2 stands for another address of the machine.
@@ -132,7 +132,7 @@ testPosix("Ctrl-C does not wait for an attempt that hangs", async () => {
     hanging.closeAllConnections();
   });
   await once(hanging, "listening");
-  const { child, url, lines, exited } = await started({ args: ["--set=A-10=timeout:1h"] });
+  const { child, url, output, exited } = await started({ args: ["--set=A-10=timeout:1h"] });
   const post = (path: string, body: object) => fetch(url + path, posted(body));
   const { port } = hanging.address() as AddressInfo;
   await post("/v1/webhook-endpoints", {
@@ -142,17 +142,17 @@ testPosix("Ctrl-C does not wait for an attempt that hangs", async () => {
   await post("/v1/emails", { from: "a@a.test", to: ["b@b.test"], subject: "s", text: "t" });
   await called.opened;
   child.kill("SIGINT");
-  expect([await exited, lines]).toEqual([130, []]);
+  expect([await exited, output.stderr]).toEqual([130, ""]);
 });
 
 testPosix("a second Ctrl-C ends a stop that takes long", async () => {
   const stuck = "import { Server } from 'node:http'; Server.prototype.close = () => {};";
-  const { child, lines, exited } = await started({
+  const { child, output, exited } = await started({
     nodeOptions: ["--import", `data:text/javascript,${stuck}`],
   });
   child.kill("SIGINT");
-  await until(() => lines.length > 0, "the command reports that it is stopping");
-  expect(lines).toEqual(["Stopping. Press Ctrl-C again to stop immediately.\n"]);
+  await until(() => output.stderr.includes("\n"), "the command reports that it is stopping");
+  expect(output.stderr).toBe("Stopping. Press Ctrl-C again to stop immediately.\n");
   child.kill("SIGINT");
   expect(await exited).toBe(130);
 });
@@ -160,31 +160,34 @@ testPosix("a second Ctrl-C ends a stop that takes long", async () => {
 describe("--open", () => {
   testPosix("opens the page, in a process that Ctrl-C does not reach", async () => {
     const { path, opened } = opener();
-    const { child, url, lines, exited } = await started({ args: ["--open"], path });
+    const { child, url, output, exited } = await started({ args: ["--open"], path });
     expect(await opened()).toEqual({ args: `${url}/`, isDetached: true });
     child.kill("SIGINT");
-    expect([await exited, lines]).toEqual([130, []]);
+    expect([await exited, output.stderr]).toEqual([130, ""]);
   });
 
   testPosix("opens the page with --json too, and prints nothing more", async () => {
     const { path, opened } = opener();
-    const { child, url, lines, printed, exited } = await started({
+    const { child, url, output, exited } = await started({
       args: ["--open", "--json"],
       path,
     });
     expect(await opened()).toMatchObject({ args: `${url}/` });
     child.kill("SIGTERM");
     await exited;
-    expect([printed.join(""), lines]).toEqual([`{"url":"${url}"}\n`, []]);
+    expect({ ...output }).toEqual({ stdout: `{"url":"${url}"}\n`, stderr: "" });
   });
 
   testPosix.each([
     ["without a program that opens it", emptyFolder, /^\S+ was not found/],
     ["if that program fails", () => opener(3).path, /^\S+ failed with exit code 3/],
   ])("prints the address %s, and serves", async (_case, pathOf, how) => {
-    const { child, url, lines, exited } = await started({ args: ["--open"], path: pathOf() });
-    await until(() => lines.length > 0, "the command reports that it opened no browser");
-    const [, text = ""] = /^svc-webhooks sandbox: (.*)\n$/.exec(lines.join("")) ?? [];
+    const { child, url, output, exited } = await started({ args: ["--open"], path: pathOf() });
+    await until(
+      () => output.stderr.includes("\n"),
+      "the command reports that it opened no browser",
+    );
+    const [, text = ""] = /^svc-webhooks sandbox: (.*)\n$/.exec(output.stderr) ?? [];
     expect(text).toMatch(how);
     expect(text).toMatch(new RegExp(` Open ${url}/ in a browser yourself\\.$`));
     expect((await fetch(url)).status).toBe(200);

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { onTestFinished } from "vitest";
 
 const folder = import.meta.dirname;
@@ -18,8 +19,8 @@ export async function servePython(file: string, env: Environment): Promise<strin
     stdio: ["pipe", "pipe", "inherit"],
   });
   onTestFinished(() => void child.kill("SIGKILL"));
-  const [port] = (await once(child.stdout, "data")) as readonly Buffer[];
-  return `http://127.0.0.1:${String(port).trim()}/webhooks`;
+  const [port] = (await once(createInterface(child.stdout), "line")) as [string];
+  return `http://127.0.0.1:${port}/webhooks`;
 }
 
 /** Runs a shell script for each connection until the test ends, as `inetd` would. Resolves with its URL. */

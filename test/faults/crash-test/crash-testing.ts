@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { Pool } from "pg";
+import { outputFrom } from "@svc-webhooks/kit/collected";
 import { root } from "@svc-webhooks/kit/programs";
 import { postgresServer, type PostgresServer } from "@svc-webhooks/kit/postgres-server";
 import { until } from "@svc-webhooks/kit/until";
@@ -86,9 +87,7 @@ export function start(
     env: { ...withoutAddresses(), TMPDIR: folder, [owner]: mark, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
-  const output = { stdout: "", stderr: "" };
-  child.stdout.setEncoding("utf8").on("data", (text: string) => (output.stdout += text));
-  child.stderr.setEncoding("utf8").on("data", (text: string) => (output.stderr += text));
+  const output = outputFrom(child);
   const ended = once(child, "close").then(([code]) => ({ code: code as number | null, ...output }));
   onFinished(async () => {
     child.kill("SIGKILL");

@@ -82,7 +82,7 @@ testLinux(
     fill(200_000);
     expect(await sendAll("full", 40)).toEqual([202, 500]);
     expect(await send("full-39")).toMatchObject({ body: { error: { code: "internal_error" } } });
-    expect(sandbox.stderr.join("")).toMatch(/the data file could not be written: .*(full|I\/O)/);
+    expect(sandbox.stderr()).toMatch(/the data file could not be written: .*(full|I\/O)/);
     await restart();
 
     fill(200_000);

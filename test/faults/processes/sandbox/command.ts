@@ -4,6 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { collected } from "@svc-webhooks/kit/collected";
 import { root } from "@svc-webhooks/kit/programs";
 
 const main = join(root, "packages/sandbox/dist/main.js");
@@ -18,13 +19,14 @@ export interface Command {
   /** Sends the signal, and resolves with the exit code when the process has exited. */
   readonly stop: (signal: "SIGKILL" | "SIGTERM") => Promise<number | null>;
   /** The stderr output of all processes. */
-  readonly stderr: readonly string[];
+  readonly stderr: () => string;
 }
 
 export function command(script: string, args: readonly string[]): Command {
   let child: ChildProcess | undefined;
   let url: string | undefined;
-  const stderr: string[] = [];
+  const outputs: (() => string)[] = [];
+  const stderr = () => outputs.map((output) => output()).join("");
   return {
     get url() {
       return url;
@@ -38,7 +40,8 @@ export function command(script: string, args: readonly string[]): Command {
         stdio: ["ignore", "pipe", "pipe"],
       });
       child = started;
-      started.stderr.on("data", (chunk) => stderr.push(String(chunk)));
+      const output = collected(started.stderr);
+      outputs.push(output);
       const first = async () => {
         for await (const line of createInterface(started.stdout)) {
           const found = /http:\S+$/.exec(line)?.[0];
@@ -46,7 +49,7 @@ export function command(script: string, args: readonly string[]): Command {
           if (child === started) url = found;
           return found;
         }
-        throw new Error(`The sandbox ended before its first line: ${stderr.slice(-3).join("")}`);
+        throw new Error(`The sandbox ended before its first line: ${output()}`);
       };
       const ready = first();
       // A process that is killed while it starts never prints its URL.
@@ -58,7 +61,7 @@ export function command(script: string, args: readonly string[]): Command {
       url = undefined;
       child = undefined;
       if (!ending || ending.exitCode !== null || ending.signalCode !== null) return null;
-      const exited = once(ending, "exit") as Promise<[number | null]>;
+      const exited = once(ending, "close") as Promise<[number | null]>;
       ending.kill(signal);
       return (await exited)[0];
     },
