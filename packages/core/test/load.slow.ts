@@ -1,9 +1,8 @@
 import { sized } from "@svc-webhooks/kit/sized";
 import { eventBody, forgedSignature, signed, unsigned } from "@svc-webhooks/kit/deliveries";
+import { collectGarbage } from "@svc-webhooks/kit/garbage";
 import { gate } from "@svc-webhooks/kit/gate";
 import { settled } from "@svc-webhooks/kit/settled";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import {
   memoryStore,
@@ -22,9 +21,6 @@ async function countCodes(receiving: readonly Promise<Outcome>[]) {
   for (const { code } of await Promise.all(receiving)) counts[code] = (counts[code] ?? 0) + 1;
   return counts;
 }
-
-setFlagsFromString("--expose-gc");
-const collectGarbage = runInNewContext("gc") as () => void;
 
 function heapInUse(): number {
   collectGarbage();

@@ -5,10 +5,10 @@ import type { DeadlineCall } from "@svc-webhooks/core";
 import { readRawBody } from "@svc-webhooks/node";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { dial, requestHead, send } from "@svc-webhooks/kit/clients";
+import { remaining } from "@svc-webhooks/kit/garbage";
 import { gate } from "@svc-webhooks/kit/gate";
 import { listen, type TouchedRequest } from "@svc-webhooks/kit/servers";
 import { settled } from "@svc-webhooks/kit/settled";
-import { collectGarbage } from "./collect-garbage.js";
 
 type Touch = (request: TouchedRequest) => unknown;
 
@@ -178,9 +178,7 @@ test.each<[string, string, number, (request: Readable, deadline: AbortController
   push(1_100);
   expect(await result).toHaveProperty("code", code);
   push(1_100);
-  await settled();
-  collectGarbage();
-  expect(pieces.filter((piece) => piece.deref() !== undefined)).toEqual([]);
+  expect(await remaining(pieces)).toBe(0);
   // The request and the promise stay referenced, as they would by a keep-alive connection and a report.
   expect([request.readableLength, reading]).toEqual([0, expect.any(Promise)]);
 });

@@ -1,7 +1,0 @@
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
-
-setFlagsFromString("--expose-gc");
-
-/** Collects all garbage before it returns. */
-export const collectGarbage = runInNewContext("gc") as () => void;
