@@ -15,15 +15,24 @@ export interface ChaosRun extends Omit<Load, "isMoreNeeded"> {
   readonly crashEveryMs?: number;
   /** The strikes on the receivers. Default: kills and freezes. */
   readonly temper?: Temper;
-  /** Continues with further events until so many processes have been killed. Default 0. */
-  readonly kills?: number;
+  /** Continues with further events until so many strikes have happened. Default: none. */
+  readonly atLeast?: Strikes;
   /** A queue from which the handlers run. Default: they run in the request. */
   readonly queue?: ChaosQueue;
+}
+
+/** The numbers of strikes on receivers, and of crashes of the world's server or of the queue. */
+export interface Strikes {
+  readonly kills?: number;
+  readonly freezes?: number;
+  readonly crashes?: number;
 }
 
 export interface ChaosQueue {
   /** The port of its Redis server. */
   readonly port: number;
+  /** Returns how often the server has crashed. */
+  readonly crashes: () => number;
   /** Resolves when no job is left. */
   readonly emptied: () => Promise<void>;
 }
@@ -40,6 +49,21 @@ export interface ChaosResult {
   readonly counter: number | undefined;
   /** The figures of the run, as text to print. */
   readonly summary: string;
+}
+
+/**
+ * Repeats a run with the next seeds until its result shows a mistake. No number of strikes guarantees that one of them
+ * comes at the moment that matters.
+ */
+export async function untilShown(
+  run: (seed: string) => Promise<ChaosResult>,
+  shows: (result: ChaosResult) => boolean,
+): Promise<ChaosResult> {
+  for (let seed = 1; ; seed += 1) {
+    const result = await run(String(seed));
+    console.log(result.summary);
+    if (shows(result)) return result;
+  }
 }
 
 /** Returns the expected result if effects and completions share a transaction. */
@@ -61,7 +85,7 @@ export async function runChaos({
   inFlight = 503,
   crashEveryMs = Infinity,
   temper,
-  kills: wantedKills = 0,
+  atLeast = {},
   queue,
   ...load
 }: ChaosRun): Promise<ChaosResult> {
@@ -73,8 +97,12 @@ export async function runChaos({
   const monkey = unleash(herd, seed, temper);
   const crashes = crashRepeatedly(world, crashEveryMs);
   const silences = silence(world, seed);
-  const killsOf = (strikes: readonly Strike[]) => strikes.filter(({ kind }) => kind === "kill");
-  const isMoreNeeded = () => killsOf(monkey.strikes).length < wantedKills;
+  const countOf = (wanted: Strike["kind"]) =>
+    monkey.strikes.filter(({ kind }) => kind === wanted).length;
+  const isMoreNeeded = () =>
+    countOf("kill") < (atLeast.kills ?? 0) ||
+    countOf("freeze") < (atLeast.freezes ?? 0) ||
+    crashes.count() + (queue?.crashes() ?? 0) < (atLeast.crashes ?? 0);
   const { acks, results, sent, done } = send(herd.places, seed, { ...load, isMoreNeeded });
   // A world without a network has no silences that could be over.
   const ended = world.network ? Promise.race([done, silences.over]) : done;
@@ -89,14 +117,14 @@ export async function runChaos({
   const verdict = judge({ effects, acks, strikes, epoch });
   const { killed, frozen, silenced, unexplained } = verdict.doubles;
 
-  const kills = killsOf(strikes);
+  const kills = countOf("kill");
   const freezes = strikes.filter(({ kind }) => kind === "freeze");
   const longFreezes = freezes.filter(({ from, to }) => to - from > realLeaseMs);
   const silenceMs = silences.strikes.map(({ from, to }) => to - from);
   const summary = [
     `seed ${seed}: ${sent()} events in ${seconds.toFixed(0)} s, copies in flight got ${inFlight}`,
     `attempts: ${Array.from(results, ([result, count]) => `${count} ${result}`).join(", ")}`,
-    `kills: ${kills.length}; freezes: ${freezes.length}, ${longFreezes.length} of them past the lease; crashes of the server: ${crashes.count()}`,
+    `kills: ${kills}; freezes: ${freezes.length}, ${longFreezes.length} of them past the lease; crashes of the server: ${crashes.count()}`,
     `silences of all connections: ${silenceMs.length}, which were left after ${Math.round(Math.max(0, ...silenceMs))} ms at most`,
     `effects: ${effects.length}; double runs: ${killed} after a kill, ${frozen} after a freeze, ${silenced} after a silence, ${unexplained.length} unexplained`,
     `lost: ${verdict.lost.length}; acknowledged too early: ${verdict.early.length}`,
@@ -104,7 +132,7 @@ export async function runChaos({
   return {
     verdict,
     events: sent(),
-    killed: kills.length,
+    killed: kills,
     effects: effects.length,
     counter,
     summary: summary.join("\n  "),
