@@ -142,7 +142,7 @@ describe("the built site", () => {
   });
 
   const snapshot = readFileSync(
-    join(root, "test/package/__snapshots__/exports.test.ts.snap"),
+    join(root, "test/package/__snapshots__/exports.check.ts.snap"),
     "utf8",
   );
 

@@ -5,7 +5,7 @@ import { format, resolveConfig } from "prettier";
 import { expect, test } from "vitest";
 import { mistakes } from "../src/mistakes.js";
 
-test("docs/debug-a-signature.md lists all mistakes (npx vitest run packages/explain/test/mistakes-page.test.ts -u writes them)", async () => {
+test("docs/debug-a-signature.md lists all mistakes (npx vitest run --config test/package/check.config.ts -u writes them)", async () => {
   const file = join(root, "docs/debug-a-signature.md");
   const rows = Object.entries(mistakes).map(
     ([id, { text, remedy }]) => `| \`${id}\` | ${text} | ${remedy} |\n`,

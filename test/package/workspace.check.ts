@@ -58,7 +58,7 @@ function inReadingOrder(): readonly WorkspacePackage[] {
   return [others, ...kinds].flat();
 }
 
-test("README lists all packages (npx vitest run test/package/workspace.test.ts -u writes the list)", async () => {
+test("README lists all packages (npx vitest run --config test/package/check.config.ts -u writes the list)", async () => {
   const rows = inReadingOrder().map(
     ({ name, folder, manifest }) => `| [\`${name}\`](${folder}) | ${manifest.description} |\n`,
   );

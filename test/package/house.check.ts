@@ -1,0 +1,130 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, readdirSync } from "node:fs";
+import { dirname, join, normalize } from "node:path";
+import { expect, test } from "vitest";
+import { root } from "@svc-webhooks/kit/programs";
+import { textOf } from "../suites.js";
+
+const files = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], {
+  cwd: root,
+  encoding: "utf8",
+})
+  .split("\n")
+  .filter((file) => existsSync(join(root, file)));
+
+/** Returns `file:line: text` for each match of a pattern in these files. */
+function matchesIn(sources: readonly string[], pattern: RegExp): readonly string[] {
+  expect(sources.length).toBeGreaterThan(60);
+  return sources.flatMap((file) => {
+    const text = textOf(file);
+    return Array.from(text.matchAll(pattern), ({ 0: match, index }) => {
+      const line = text.slice(0, index).split("\n").length;
+      return `${file}:${line}: ${match.replaceAll(/\s+/g, " ")}`;
+    });
+  });
+}
+
+/** The folders of each source in their order: a folder imports only folders that are before it. */
+const folders: Readonly<Record<string, string>> = {
+  "packages/core/src": "lib texts crypto log setup claim pipeline inbox",
+  "packages/client/src": "http recipes",
+  "packages/redis/src": "health",
+  "packages/postgres/src": "schema drivers store",
+  "packages/sqlite/src": "connection schema store",
+  "packages/bullmq/src": "queue admin",
+  "packages/pg-boss/src": "queue worker admin",
+  "packages/otel/src": "lib signals",
+  "packages/cli/src":
+    "lib schemes redact drift doctor conformance listen dev crash-test reconcile commands",
+  "packages/mcp/src": "lib setup tools",
+  "packages/sandbox/src":
+    "lib clock assumptions network state delivery mail service http openapi read control inspector scenario",
+  "packages/sandbox/src/inspector/views": "parts setup timeline items delivery detail frame",
+};
+
+/** Returns the modules of a source that each of its modules imports, including type imports. */
+function importsIn(source: string): ReadonlyMap<string, readonly string[]> {
+  const modules = files.filter((file) => file.startsWith(`${source}/`) && /\.tsx?$/.test(file));
+  const specifiers = /(?:from|import)\s*\(?\s*"(\.[^"]+)\.js"/g;
+  const targetsOf = (file: string) =>
+    Array.from(textOf(file).matchAll(specifiers), ([, path = ""]) =>
+      normalize(join(dirname(file), path)),
+    ).flatMap((path) => modules.filter((one) => one === `${path}.ts` || one === `${path}.tsx`));
+  return new Map(modules.map((file) => [file, targetsOf(file)]));
+}
+
+test.each(Object.entries(folders))("the folders of %s import in the order %s", (source, list) => {
+  const order = list.split(" ");
+  const unlisted = readdirSync(join(root, source), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && !order.includes(entry.name))
+    .map(({ name }) => `${source}/${name} has no place in this list. Add it after its imports.`);
+  const imports = importsIn(source);
+  /** Returns the place of a file's folder, or -1 for a file at the root that is not in the list. */
+  const placeOf = (file: string) =>
+    order.indexOf(file.slice(source.length + 1).replace(/\/.*|\.tsx?$/, ""));
+  /** Returns the imports of a file in folders. A file at the root has no place, so its own imports count instead. */
+  const reached = (file: string, seen: Set<string>): readonly string[] =>
+    (imports.get(file) ?? []).flatMap((target) => {
+      if (placeOf(target) !== -1) return [target];
+      return seen.has(target) ? [] : reached(target, seen.add(target));
+    });
+  const broken = [...imports.keys()]
+    .filter((file) => placeOf(file) !== -1)
+    .flatMap((file) =>
+      reached(file, new Set())
+        .filter((target) => placeOf(target) > placeOf(file))
+        .map((target) => `${file} imports ${target}. Move what both need to an earlier folder.`),
+    );
+  expect([...unlisted, ...broken]).toEqual([]);
+});
+
+test("messages of stores, adapters and receivers are ASCII, because log lines escape the rest", () => {
+  const sources = files.filter((file) =>
+    /^packages\/(?:_template|bullmq|cloudflare|core|events|express|hono|next|node|otel|pg-boss|postgres|redis|sqlite)\/src\/.*\.ts$/.test(
+      file,
+    ),
+  );
+  const outsideComments = /^(?!\s*(?:\*|\/\/|\/\*)).*[^\0-\x7f].*$/gm;
+  expect(matchesIn(sources, outsideComments)).toEqual([]);
+});
+
+/** The plain words, and the patterns of those that they replace. */
+const plainWords: Readonly<Record<string, RegExp>> = {
+  fix: /\bmend(?:s|ed|ing)?\b/,
+  again: /\banew\b/,
+  expensive: /\bdear\b/,
+  unnecessarily: /\bin vain\b/,
+  "hand-written": /\bby hand\b/,
+  "reports, states, notifies": /\btells?\b|\b(?:is|are|was|were|been) told\b|\bhears? of\b/,
+  "pending work": /\bunder way\b/,
+  immediately: /\bat once\b/,
+  "next to": /\bbeside\b/,
+  continue: /\bgo(?:es|ing)? on\b|\bwent on\b/,
+  "released, cleared": /\blet(?:s|ting)? go\b/,
+  unavailable: /\b(?:sender|store|server) is away\b/,
+  "a caller of, the next": /\bwho (?:drains|comes first)\b/,
+};
+
+test("comments, pages and printed texts use plain words", () => {
+  // This file contains the list.
+  const texts = files.filter(
+    (file) => /\.(?:[jt]sx?|md)$/.test(file) && !import.meta.filename.endsWith(file),
+  );
+  const words = Object.entries(plainWords);
+  const all = new RegExp(words.map(([, pattern]) => pattern.source).join("|"), "g");
+  const found = matchesIn(texts, all).map((place) => {
+    const plain = words.find(([, pattern]) => pattern.test(place))?.[0];
+    return `${place}: say "${plain}"`;
+  });
+  expect(found).toEqual([]);
+});
+
+/** The first words of a clause that has lost its noun: "Of a call.", "What it returns.", "That of a page." */
+const clauseStart = /\/\*\*?\s+(?:\*\s+)?(?:What|Of|That of|From|Those|Where)\b.*/g;
+
+test("doc comments begin with a verb or a noun phrase", () => {
+  const sources = files.filter((file) =>
+    /^(?:packages|test|examples)\/.*\.[cm]?[jt]sx?$/.test(file),
+  );
+  expect(matchesIn(sources, clauseStart)).toEqual([]);
+});

@@ -1,0 +1,55 @@
+import { execFileSync } from "node:child_process";
+import { expect, test } from "vitest";
+import { root } from "@svc-webhooks/kit/programs";
+import { longest } from "../longest-first.js";
+import { endings, filesOf, modulesOf, textOf } from "../suites.js";
+
+const suites = Object.keys(endings) as (keyof typeof endings)[];
+
+test("every file with tests is in a suite", () => {
+  const files = execFileSync("git", ["ls-files"], { cwd: root, encoding: "utf8" }).split("\n");
+  const known = [...Object.values(endings), ".spec.ts"].map((ending) => ending.slice(1, -3));
+  const pattern = new RegExp(`\\.(?:${known.join("|")})\\.[cm]?tsx?$`);
+  const named = files.filter((file) => pattern.test(file));
+  expect(suites.flatMap(filesOf)).toEqual(expect.arrayContaining(named));
+});
+
+test("the longest files exist", () => {
+  const files = suites.flatMap(filesOf);
+  expect(files).toEqual(expect.arrayContaining(Object.values(longest).flat()));
+});
+
+/** Work that takes minutes, or needs more than `npm ci` installs, by how a module starts it. */
+const foreign: Readonly<Record<string, RegExp>> = {
+  "a browser": /["']playwright(?:-core)?["']|\bchromium\.launch/,
+  "an installation, or another Node":
+    /["'](?:npx|pnpm|yarn|corepack|npm (?:i|ci|install|exec))\b|\[["'](?:i|ci|install|exec)["']|["'`]node@/,
+  "a build of Next.js": /next\/dist\/bin\/next|["']next(?:["'], \[?["']| )build["']/,
+  "a benchmark": /\brun-section\.js|\bbench\/dist\/main\.js/,
+  "a chaos run": /\b(?:unleash|runChaos|runSandboxChaos)\(/,
+};
+
+/** Returns the modules of suites, each with a file that imports it. */
+const modulesIn = (files: readonly string[]) =>
+  new Map(files.flatMap((file) => Array.from(modulesOf(file), (one) => [one, file] as const)));
+
+const own = modulesIn([...filesOf("check"), ...filesOf("test")]);
+const others = modulesIn(
+  suites.filter((suite) => suite !== "check" && suite !== "test").flatMap(filesOf),
+);
+
+test.each(Object.entries(foreign))("npm test does not start %s", (_what, pattern) => {
+  const starting = (modules: ReadonlyMap<string, string>) =>
+    [...modules].filter(([module]) => pattern.test(textOf(module)));
+  expect(starting(own)).toEqual([]);
+  // The other suites start such work, so the pattern finds it.
+  expect(starting(others)).not.toEqual([]);
+});
+
+test("the table of CONTRIBUTING has each script of package.json, except those that others run", () => {
+  const { scripts } = JSON.parse(textOf("package.json")) as { scripts: Record<string, string> };
+  const words = new Set(Object.values(scripts).flatMap((script) => script.split(" ")));
+  const people = Object.keys(scripts).filter((name) => !words.has(`//#${name}`));
+  const rows = textOf("CONTRIBUTING.md").matchAll(/^\| `npm (?:run )?([\w:]+)` /gm);
+  expect(Array.from(rows, ([, name = ""]) => name).toSorted()).toEqual(people.toSorted());
+});
