@@ -1,5 +1,7 @@
-import { test } from "vitest";
+import { expect, test } from "vitest";
 import { requestTo } from "./server.js";
 import { isSecondTry } from "./tries.js";
 
-test("the server responds", () => requestTo(isSecondTry("later")));
+test("the server responds", async () => {
+  expect(await requestTo(isSecondTry("later"))).toBe("ready");
+});

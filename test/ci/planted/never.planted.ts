@@ -1,4 +1,6 @@
-import { test } from "vitest";
+import { expect, test } from "vitest";
 import { requestTo } from "./server.js";
 
-test("the server responds", () => requestTo(false));
+test("the server responds", async () => {
+  expect(await requestTo(false)).toBe("ready");
+});
