@@ -2,6 +2,7 @@ import { existsSync, readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fragmentsOf, headingsOf, withoutBlocks } from "@svc-webhooks/kit/fragments";
 import { root } from "@svc-webhooks/kit/programs";
+import { codeIn } from "@svc-webhooks/kit/tables";
 import { expect, test } from "vitest";
 import { readmes, textOf } from "./readme.js";
 
@@ -37,6 +38,16 @@ function isAlive(page: string, link: string): boolean {
 
 test.each(pages)("every link of %s leads to a file and a heading that exist", (page) => {
   expect(linksIn(page).filter((link) => !isAlive(page, link))).toEqual([]);
+});
+
+/** Exists only after `npm run docs`. */
+const builtSite = "site/dist";
+
+test.each(["ARCHITECTURE.md", "CONTRIBUTING.md"])("%s names only files that exist", (page) => {
+  const path = /^[\w.][\w.-]*(?:\/[\w.-]+)+$|^[\w-]+\.(?:md|ts|json)$/;
+  const paths = codeIn(withoutBlocks(textOf(page))).filter((code) => path.test(code));
+  expect(paths.length).toBeGreaterThan(5);
+  expect(paths.filter((one) => one !== builtSite && !existsSync(join(root, one)))).toEqual([]);
 });
 
 test("only pages of packages, which npm shows, link to files by the repository's address", () => {
