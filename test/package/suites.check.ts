@@ -16,7 +16,7 @@ test("every file with tests is in a suite", () => {
 
 test("the longest files exist", () => {
   const files = suites.flatMap(filesOf);
-  expect(files).toEqual(expect.arrayContaining(Object.values(longest).flat()));
+  expect(files).toEqual(expect.arrayContaining([...longest]));
 });
 
 /** Work that takes minutes, or needs more than `npm ci` installs, by how a module starts it. */
@@ -44,6 +44,21 @@ test.each(Object.entries(foreign))("npm test does not start %s", (_what, pattern
   expect(starting(own)).toEqual([]);
   // The other suites start such work, so the pattern finds it.
   expect(starting(others)).not.toEqual([]);
+});
+
+test(".ci/run runs each suite", () => {
+  expect(textOf(".ci/run")).toContain("node test/ci/run.js");
+  const [, table = ""] = /const suites = \{([^}]+)\}/.exec(textOf("test/ci/run.js")) ?? [];
+  const named = Array.from(table.matchAll(/^ +(\w+): /gm), ([, name]) => name);
+  // `npm run check` runs before the suites, and `test:matrix` runs the nightly files.
+  expect(["check", ...named, "nightly"].toSorted()).toEqual(suites.toSorted());
+});
+
+test("no test is retried inside of a suite", () => {
+  const inTests = /(?:test|describe)[^;]{0,200}\{ retry: \d/;
+  const retried = suites.flatMap(filesOf).filter((file) => inTests.test(textOf(file)));
+  // These are options of queues.
+  expect(retried.filter((file) => !/\/(?:options|memory-inbox)\.test\.ts$/.test(file))).toEqual([]);
 });
 
 test("the table of CONTRIBUTING has each script of package.json, except those that others run", () => {

@@ -26,7 +26,7 @@ const short = (version: string) => version.split(".").slice(0, 2).join(".");
 
 /** The Node versions on which `npm run test:matrix` runs the packages. */
 const matrix = Array.from(
-  /^const versions = \[(.+)\];$/m
+  /^const versions = ends\(\[(.+)\]\);$/m
     .exec(textOf("test/package/nodes.matrix.ts"))?.[1]
     ?.matchAll(/"([\d.]+)"/g) ?? [],
   ([, version = ""]) => version,
