@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { texts } from "../packages/_build/texts.js";
@@ -28,8 +29,8 @@ export default defineConfig({
     testTimeout: 600_000,
     hookTimeout: 600_000,
     expect: { poll: { timeout: 60_000 } },
-    // By default one core stays idle.
-    maxWorkers: "100%",
+    // Many tests wait for servers and processes, so more files than cores run at a time.
+    maxWorkers: Math.ceil(1.5 * availableParallelism()),
     sequence: { sequencer: LongestFirst },
   },
 });
