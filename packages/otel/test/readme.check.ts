@@ -29,11 +29,3 @@ describe("the README", () => {
     );
   });
 });
-
-test("the names of the conventions for messaging are in one file", () => {
-  const sources = ["telemetry", "options", "signals/spans", "signals/runs", "signals/deliveries"];
-  for (const name of [...sources, "signals/inbox", "signals/labels", "signals/trace-context"]) {
-    const source = readFileSync(new URL(`../src/${name}.ts`, import.meta.url), "utf8");
-    expect(source).not.toMatch(/"messaging\./);
-  }
-});
