@@ -87,14 +87,14 @@ export const filesThatUseKinds = (): string[] =>
 /** The folders of units and contracts. */
 const quick = /^packages\/(?!(?:bench|cli|cloudflare|postgres)\/)|^test\/(?:behaviour|contracts)\//;
 
-/** The slow tests in those folders: programs, loads, the page, and a contract for each of many mistakes. */
-const slow = {
+/** The tests in those folders that start servers or programs, and those of the page. */
+const slower = {
   text: /\b(?:describeWith\w+|serverProcess|startModule|spawn)\(/,
-  name: /\/(?:adapters|bad-adapters|explain|lists|load|receivers|runners|runtimes)\.test\.ts$|\/inspector\//,
+  name: /\/adapters\.test\.ts$|\/inspector\//,
 };
 
 /** Returns the files of `npm test` that `npm run test:quick` runs too: units and contracts. */
 export const filesOfQuick = (): string[] =>
   filesOf("test").filter(
-    (file) => quick.test(file) && !slow.name.test(file) && !slow.text.test(textOf(file)),
+    (file) => quick.test(file) && !slower.name.test(file) && !slower.text.test(textOf(file)),
   );

@@ -33,12 +33,11 @@ const foreign: Readonly<Record<string, RegExp>> = {
 const modulesIn = (files: readonly string[]) =>
   new Map(files.flatMap((file) => Array.from(modulesOf(file), (one) => [one, file] as const)));
 
-const own = modulesIn([...filesOf("check"), ...filesOf("test")]);
-const others = modulesIn(
-  suites.filter((suite) => suite !== "check" && suite !== "test").flatMap(filesOf),
-);
+const light = new Set(["check", "test", "slow"]);
+const own = modulesIn(suites.filter((suite) => light.has(suite)).flatMap(filesOf));
+const others = modulesIn(suites.filter((suite) => !light.has(suite)).flatMap(filesOf));
 
-test.each(Object.entries(foreign))("npm test does not start %s", (_what, pattern) => {
+test.each(Object.entries(foreign))("npm test and test:slow do not start %s", (_what, pattern) => {
   const starting = (modules: ReadonlyMap<string, string>) =>
     [...modules].filter(([module]) => pattern.test(textOf(module)));
   expect(starting(own)).toEqual([]);
