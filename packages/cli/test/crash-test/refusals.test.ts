@@ -179,9 +179,9 @@ test("a variable of --stub and --through is refused", async () => {
 });
 
 test("the time limit ends a server that never listens", async () => {
-  const began = performance.now();
+  // If the command waited for the server, it would not end before the test's own limit.
   const { code, stderr } = await cli(
-    ["crash-test", "--start", "sleep 60", "--url=http://127.0.0.1:{port}/", event].concat(
+    ["crash-test", "--start", "sleep 86400", "--url=http://127.0.0.1:{port}/", event].concat(
       "--yes",
       "--time-limit=1s",
     ),
@@ -189,7 +189,6 @@ test("the time limit ends a server that never listens", async () => {
   );
   expect(code).toBe(3);
   expect(stderr).toContain("The time limit of 1s was reached");
-  expect(performance.now() - began).toBeLessThan(10_000);
 });
 
 test("a port on which another program listens is refused, and it gets no delivery", async () => {
