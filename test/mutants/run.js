@@ -20,7 +20,7 @@ if (status !== 0) process.exit(status ?? 1);
 const report = resolve(root, "reports/mutation/mutation.json");
 const { files } = JSON.parse(readFileSync(report, "utf8"));
 const mutants = Object.values(files).flatMap((file) => file.mutants);
-const count = (...statuses) => mutants.filter(({ status }) => statuses.includes(status)).length;
+const count = (...statuses) => mutants.filter((one) => statuses.includes(one.status)).length;
 
 const killed = count("Killed");
 const survived = count("Survived", "NoCoverage");

@@ -36,7 +36,7 @@ describe("receivers with `transaction` on one SQLite file", () => {
   test("apply events twice if the effects are outside of it", async ({ signal }) => {
     const load = { events: sized(100, 1_000), atLeast: { kills: 5 }, lanes: 32, signal };
     const { verdict } = await untilShown(
-      (seed) => runChaos({ ...load, seed, world: sqliteWorld({ inTransaction: false }) }),
+      (own) => runChaos({ ...load, seed: own, world: sqliteWorld({ inTransaction: false }) }),
       ({ effects, events }) => effects > events,
     );
     expect(verdict.lost).toEqual([]);
