@@ -39,6 +39,10 @@ function processorSeconds() {
   return (Number(fields[13]) + Number(fields[14])) / 100;
 }
 
+// A second run of a file has the same seed as the first.
+const newSeed = String(Date.now() % 100_000);
+process.env.CHAOS_SEED ??= process.env.SVC_SUITE === "full" ? `${newSeed},1` : "1";
+
 const steps = [];
 
 /** Runs a program and adds its times to `steps`. Resolves to the exit code, or to the signal that ended it. */
@@ -129,6 +133,7 @@ async function main(configs) {
   const count = (state) => files.reduce((sum, file) => sum + file[state], 0);
   const failed = faults.length === 0 ? 0 : Math.max(1, count("failed"));
   console.log(`\n${durationsPage({ steps, files })}\n`);
+  console.log(`Seeds of the chaos tests: ${process.env.CHAOS_SEED}`);
   console.log(`${count("passed")} passed, ${failed} failed, ${count("skipped")} skipped`);
   for (const line of [...faults, ...flaky]) console.log(line);
   process.exitCode = faults.length === 0 ? 0 : 1;
