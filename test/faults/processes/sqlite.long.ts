@@ -9,11 +9,11 @@ const kills = Number(process.env["SQLITE_KILLS"] ?? sized(5, 40));
 /** Stops a test that hangs. The restarts of killed processes take seconds each on a busy machine. */
 const timeout = Math.max(1_800_000, kills * 10_000);
 
-const seed = process.env["CHAOS_SEED"]?.split(",")[0] ?? String(Date.now() % 100_000);
+const newSeed = process.env["CHAOS_SEED"]?.split(",")[0] ?? String(Date.now() % 100_000);
 
 describe("receivers with `transaction` on one SQLite file", () => {
   test("apply each event exactly once while they are killed", { timeout }, async ({ signal }) => {
-    const load = { seed, events: sized(100, 500), lanes: 32, signal };
+    const load = { seed: newSeed, events: sized(100, 500), lanes: 32, signal };
     const world = sqliteWorld({ inTransaction: true });
     const run = { ...load, world, temper: ["kill"], atLeast: { kills } } as const;
     const { summary, ...result } = await runChaos(run);
@@ -24,7 +24,7 @@ describe("receivers with `transaction` on one SQLite file", () => {
 
   test("apply each event exactly once while they are frozen too", async ({ signal }) => {
     const atLeast = { kills: 5, freezes: 5 };
-    const load = { seed, events: sized(100, 1_000), atLeast, lanes: 32, signal };
+    const load = { seed: newSeed, events: sized(100, 1_000), atLeast, lanes: 32, signal };
     const { summary, ...result } = await runChaos({
       ...load,
       world: sqliteWorld({ inTransaction: true }),
