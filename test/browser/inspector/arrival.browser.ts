@@ -56,11 +56,14 @@ const failures: readonly Failure[] = [
 
 describeWithBrowser("the timeline", () => {
   describe.each(["light", "dark"] as const)("in a %s scheme", (colorScheme) => {
-    test("shows a call, its email and its deliveries in one block within a second", async () => {
+    test("shows a call, its email and its deliveries in one block, as they happen", async () => {
       const { url, register, send } = await open({ clock: "real" });
       const port = await listen((_request, response) => response.writeHead(401).end(refusal));
       await register(`http://localhost:${port}/webhooks`);
       const page = await openInspector({ url }, "/", { colorScheme });
+      const loadedAt = performance.now();
+      await page.reload();
+      const loadMs = performance.now() - loadedAt;
       const took: number[] = [];
       for (let n = 1; n <= 5; n += 1) {
         const subject = `Receipt ${n}`;
@@ -71,8 +74,8 @@ describeWithBrowser("the timeline", () => {
         await block.locator(".tree > li:nth-child(2) .chip.bad").waitFor();
         took.push(performance.now() - startedAt);
       }
-      // Only the third of five times counts, because other programs may have slowed the slower ones down.
-      expect(took.toSorted((a, b) => a - b)[2]).toBeLessThan(1_000);
+      // A page that polled would take seconds, even if it loads in a tenth of one. A busy machine slows both.
+      expect(Math.min(...took)).toBeLessThan(10 * loadMs);
       expect(await page.locator("#calls > li").count()).toBe(5);
       const block = page.locator("#calls > li").first();
       expect(await lineOf(block.locator(".call"))).toMatch(/^POST \/v1\/emails 202 /);
