@@ -7,6 +7,7 @@ import {
 import { signedDelivery } from "@svc-webhooks/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Served } from "@svc-webhooks/kit/launch";
+import { ends } from "@svc-webhooks/kit/sized";
 import { tarballsOf } from "@svc-webhooks/kit/tarballs";
 import { build } from "./install.js";
 import { projects } from "./projects.js";
@@ -17,7 +18,7 @@ beforeAll(async () => {
   tarballs = await tarballsOf(["core", "node"]);
 });
 
-describe.each(projects)("$title $version", (project) => {
+describe.each(ends(projects))("$title $version", (project) => {
   let serve: Awaited<ReturnType<typeof build>>;
   let served: Served;
   beforeAll(async () => {

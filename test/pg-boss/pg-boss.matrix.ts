@@ -23,10 +23,6 @@ describeWithPostgres("the package for pg-boss", () => {
     expect(await runEngineTests("22.12.0", folder, files)).toBeGreaterThan(85);
   });
 
-  test("runs each event once and in order, while processes and the database crash", async () => {
-    expect(await runEngineTests("24", folder, ["chaos"])).toBe(1);
-  });
-
   test.each(["typescript", "typescript5"] as const)(
     "accepts a PgBoss in the code of its pages, with %s",
     async (compiler) => {
