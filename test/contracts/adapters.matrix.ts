@@ -3,8 +3,8 @@ import { expect, it } from "vitest";
 import { everyPlatform } from "../runtimes/every-platform.js";
 import { documentedFor, printed, ran, runContract, tableFile } from "./run-contract.js";
 
-/** Versions between the ends, and a server that differs from `next start` only for developers. */
-const onlyInFull = new Set(["Node 22", "Node 24", "next dev"]);
+/** The Node of `npm test`, versions between the ends, and a server that only developers use. */
+const onlyInFull = new Set(["Node", "Node 22", "Node 24", "next dev"]);
 
 /** The platforms to run; docs/runtimes.md names the others. */
 const platforms = sized(
