@@ -8,7 +8,7 @@ export default defineConfig({
   test: {
     ...base.test,
     include: filesOf("browser"),
-    // A browser uses all cores, and some tests measure time, so files run one at a time.
-    fileParallelism: false,
+    // A browser has several processes of its own.
+    maxWorkers: 2,
   },
 });

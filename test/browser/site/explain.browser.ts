@@ -5,6 +5,7 @@ import { describeWithBrowser, openPage, type PageOptions } from "@svc-webhooks/k
 import { launchChromium } from "@svc-webhooks/kit/chromium";
 import { compact, crlf, lf, plantMistakes } from "@svc-webhooks/kit/planted-mistakes";
 import type { Page } from "playwright-core";
+import { sized } from "@svc-webhooks/kit/sized";
 import { expect, onTestFinished, test } from "vitest";
 import { senders, signedBy } from "../../../packages/cli/test/scheme-requests.js";
 import { mistakes } from "../../../packages/explain/src/mistakes.js";
@@ -80,9 +81,12 @@ async function explained(page: Page, fields: Fields): Promise<string> {
 const genuine = "The signature is genuine.";
 
 describeWithBrowser("the page that explains a signature", () => {
-  test("names every known mistake", async () => {
+  test("names the known mistakes", async () => {
     const page = await openExplain();
-    const ids = Object.keys(mistakes);
+    const all = Object.keys(mistakes);
+    expect(all).toHaveLength(43);
+    // A second for each. The tests of `explain` find all of them.
+    const ids = all.filter((_id, index) => index % sized(4, 1) === 0);
     const found: (readonly [string, string])[] = [];
     for (const id of ids) {
       const example = planted.find((one) => one.id === id);
@@ -91,7 +95,6 @@ describeWithBrowser("the page that explains a signature", () => {
       found.push([id, await explained(page, fields)]);
     }
     expect(found).toEqual(ids.map((id) => [id, id]));
-    expect(ids).toHaveLength(43);
   });
 
   test("judges the requests of each sender, and names a mistake in them", async () => {

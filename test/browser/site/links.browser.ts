@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { root } from "@svc-webhooks/kit/programs";
 import { publicPackages } from "@svc-webhooks/kit/workspace";
 import { defaultTreeAdapter as tree, parse, type DefaultTreeAdapterMap } from "parse5";
+import { sized } from "@svc-webhooks/kit/sized";
 import { beforeAll, describe, expect, test } from "vitest";
 import { readmes } from "../../package/readme.js";
 import { builtBelow, builtSite, fileAt, pagesIn } from "./site.js";
@@ -135,9 +136,10 @@ describe("the built site", () => {
     expect(links.length).toBeGreaterThan(5_000);
   });
 
-  test("works below another path", async () => {
-    const below = await builtBelow("/svc-webhooks/");
-    expect(deadIn(below, "/svc-webhooks/")).toEqual([]);
+  // The site is built again for each path.
+  test.each(sized([], ["/svc-webhooks/"]))("works below %s", async (path) => {
+    const below = await builtBelow(path);
+    expect(deadIn(below, path)).toEqual([]);
     expect(pagesIn(below)).toEqual(pagesIn(site));
   });
 

@@ -4,6 +4,7 @@ import { axe } from "@svc-webhooks/kit/axe";
 import { describeWithBrowser, openPage } from "@svc-webhooks/kit/browser";
 import { root } from "@svc-webhooks/kit/programs";
 import type { Page } from "playwright-core";
+import { ends } from "@svc-webhooks/kit/sized";
 import { expect, test } from "vitest";
 import { builtSite, pagesIn, serveSite } from "./site.js";
 
@@ -49,18 +50,21 @@ test("the API names each parameter", async () => {
 describeWithBrowser("the pages of the site", () => {
   const cases = widths.flatMap((width) => schemes.map((colorScheme) => ({ width, colorScheme })));
 
-  test.each(cases)("pass axe at $width px in $colorScheme", async ({ width, colorScheme }) => {
-    const { origin } = await serveSite();
-    const viewport = { width, height: 900 };
-    const page = await openPage(origin, { viewport, colorScheme, allow: [missing] });
-    for (const [kind, path] of Object.entries(kinds)) {
-      await show(page, path);
-      expect({ kind, violations: await axe(page) }).toEqual({ kind, violations: [] });
-    }
-    await show(page, "/docs/outcomes");
-    await openSearch(page);
-    expect(await axe(page)).toEqual([]);
-  });
+  test.each(ends(cases))(
+    "pass axe at $width px in $colorScheme",
+    async ({ width, colorScheme }) => {
+      const { origin } = await serveSite();
+      const viewport = { width, height: 900 };
+      const page = await openPage(origin, { viewport, colorScheme, allow: [missing] });
+      for (const [kind, path] of Object.entries(kinds)) {
+        await show(page, path);
+        expect({ kind, violations: await axe(page) }).toEqual({ kind, violations: [] });
+      }
+      await show(page, "/docs/outcomes");
+      await openSearch(page);
+      expect(await axe(page)).toEqual([]);
+    },
+  );
 
   test("show no error, load nothing from elsewhere, and never scroll sideways at 390 px", async () => {
     const { origin } = await serveSite();
