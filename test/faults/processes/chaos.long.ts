@@ -2,7 +2,8 @@ import { expect, test } from "vitest";
 import { describeWithPgBouncer, describeWithPostgres } from "@svc-webhooks/kit/postgres-server";
 import { describeWithRedis } from "@svc-webhooks/kit/redis-server";
 import { sized } from "@svc-webhooks/kit/sized";
-import { eachExactlyOnce, runChaos, untilShown, type Strikes } from "./run.js";
+import { untilShown } from "@svc-webhooks/kit/until-shown";
+import { eachExactlyOnce, runChaos, type Strikes } from "./run.js";
 import { nothingWrong } from "./verdict.js";
 import { postgresWorld, redisWorld } from "./world.js";
 

@@ -3,9 +3,10 @@ import { expect, onTestFinished, test } from "vitest";
 import { describeWithPostgres } from "@svc-webhooks/kit/postgres-server";
 import { describeWithRedis, redisServer } from "@svc-webhooks/kit/redis-server";
 import { sized } from "@svc-webhooks/kit/sized";
+import { untilShown } from "@svc-webhooks/kit/until-shown";
 import { until } from "@svc-webhooks/kit/until";
 import { openQueue } from "./queue.js";
-import { runChaos, untilShown, type ChaosQueue } from "./run.js";
+import { runChaos, type ChaosQueue } from "./run.js";
 import { postgresWorld } from "./world.js";
 
 /** The seeds: one that every run repeats, and in full a new one. `CHAOS_SEED` replaces them. */

@@ -51,21 +51,6 @@ export interface ChaosResult {
   readonly summary: string;
 }
 
-/**
- * Repeats a run with the next seeds until its result shows a mistake. No number of strikes guarantees that one of them
- * comes at the moment that matters.
- */
-export async function untilShown(
-  run: (seed: string) => Promise<ChaosResult>,
-  shows: (result: ChaosResult) => boolean,
-): Promise<ChaosResult> {
-  for (let seed = 1; ; seed += 1) {
-    const result = await run(String(seed));
-    console.log(result.summary);
-    if (shows(result)) return result;
-  }
-}
-
 /** Returns the expected result if effects and completions share a transaction. */
 export const eachExactlyOnce = (
   events: number,

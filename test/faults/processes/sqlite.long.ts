@@ -1,6 +1,7 @@
 import { sized } from "@svc-webhooks/kit/sized";
+import { untilShown } from "@svc-webhooks/kit/until-shown";
 import { describe, expect, test } from "vitest";
-import { eachExactlyOnce, runChaos, untilShown } from "./run.js";
+import { eachExactlyOnce, runChaos } from "./run.js";
 import { sqliteWorld } from "./world.js";
 
 /** How many processes the first test kills. `SQLITE_KILLS` replaces it. */
