@@ -85,12 +85,13 @@ export const filesThatUseKinds = (): string[] =>
   );
 
 /** The folders of units and contracts. */
-const quick = /^packages\/(?!(?:bench|cli|cloudflare|postgres)\/)|^test\/(?:behaviour|contracts)\//;
+const quick =
+  /^packages\/(?!(?:bench|cli|cloudflare|mcp|postgres|sandbox)\/)|^test\/(?:behaviour|contracts)\//;
 
-/** The tests in those folders that start servers or programs, and those of the page. */
+/** The tests in those folders that start servers or programs, or wait for their deadlines. */
 const slower = {
   text: /\b(?:describeWith\w+|serverProcess|startModule|spawn)\(/,
-  name: /\/adapters\.test\.ts$|\/inspector\//,
+  name: /\/(?:adapters|receiver-preconditions|redis-store)\.test\.ts$/,
 };
 
 /** Returns the files of `npm test` that `npm run test:quick` runs too: units and contracts. */
