@@ -11,7 +11,7 @@ export function projectsOf(files: readonly string[]): TestProjectConfiguration[]
       test: {
         name: "together",
         include: files.filter((file) => !alone.includes(file)),
-        setupFiles: ["test/clean-up.ts", "test/ci/processor-time.ts"],
+        setupFiles: ["test/clean-up.ts"],
         isolate: false,
       },
     },

@@ -9,6 +9,13 @@ export const isFull: boolean = SVC_SUITE === "full";
 /** Returns the size of a load, a property or a chaos run, or its seeds: `full` if `SVC_SUITE=full`, otherwise `small`. */
 export const sized = <T>(small: T, full: T): T => (isFull ? full : small);
 
+/** Returns each n-th entry of a list, beginning with the first, or all of them if `SVC_SUITE=full`. */
+export const eachNth = <T>(all: readonly T[], n: number): readonly T[] =>
+  sized(
+    all.filter((_entry, index) => index % n === 0),
+    all,
+  );
+
 /** Returns the first and the last entry of a dimension, such as versions, or all of them if `SVC_SUITE=full`. */
 export const ends = <T>(all: readonly T[]): readonly T[] =>
   sized(

@@ -2,7 +2,7 @@ import { createClient } from "@svc-webhooks/client";
 import { createSandbox } from "@svc-webhooks/sandbox";
 import { postgresServer } from "@svc-webhooks/kit/postgres-server";
 import { redisServer } from "@svc-webhooks/kit/redis-server";
-import { sized } from "@svc-webhooks/kit/sized";
+import { eachNth } from "@svc-webhooks/kit/sized";
 import { afterAll, expect, test } from "vitest";
 import {
   codeBlocks,
@@ -27,7 +27,7 @@ const all = pagesAndSources
   .filter(runsHere)
   .filter(({ name }) => name !== failing);
 // Each block is a process. `npm test` compiles all of them.
-const blocks = all.filter((_block, index) => index % sized(4, 1) === 0);
+const blocks = eachNth(all, 4);
 const { run } = await compileBlocks(blocks);
 
 /** The service that the blocks call, with a failed delivery. */

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { CrashTestReport } from "@svc-webhooks/testing/crash-test";
 import { describeWithPostgres } from "@svc-webhooks/kit/postgres-server";
-import { isFull, sized } from "@svc-webhooks/kit/sized";
+import { eachNth, isFull } from "@svc-webhooks/kit/sized";
 import { afterAll, beforeAll, test } from "vitest";
 import { correct, mistakes, outsideOfFormA, type Planted } from "../../crash-tests/handlers.js";
 import { nameOf, reportOf } from "../../crash-tests/in-process.js";
@@ -15,7 +15,7 @@ const tableFile = fileURLToPath(new URL("../../../docs/crash-test-table.md", imp
 const handlers = [...mistakes, outsideOfFormA, ...correct];
 
 /** The handlers to run: form B starts a hundred processes for some, so only `SVC_SUITE=full` runs all. */
-const all = handlers.filter((_planted, index) => index % sized(6, 1) === 0);
+const all = eachNth(handlers, 6);
 
 /** All handlers. Those that take the longest are the first. */
 const byDuration = all.toSorted(
