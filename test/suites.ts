@@ -78,7 +78,7 @@ const replaces = /\bvi\.(?:mock|doMock|resetModules)\(|\btimedSandbox\(/;
 /** Returns whether a file must not share its process with others. */
 export const needsOwnProcess = (file: string): boolean => replaces.test(textOf(file));
 
-/** Returns the files of `npm test` and `npm run test:slow` that `npm run test:chaos` runs for all kinds of clients. */
+/** Returns the files of `npm test` and `npm run test:slow` that `npm run test:chaos` runs for the other kinds of clients. */
 export const filesThatUseKinds = (): string[] =>
   [...filesOf("test"), ...filesOf("slow")].filter((file) =>
     modulesOf(file).has("test/kit/kinds.ts"),

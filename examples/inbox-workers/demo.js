@@ -51,8 +51,10 @@ const add = (emailId) => database.prepare("insert into emails values (?, 0)").bi
 
 /** Waits until a row exists. @type {(sql: string) => Promise<Record<string, unknown>>} */
 async function row(sql) {
+  // Prepared once: Miniflare blocks this thread for each new statement, and that call fails now and then.
+  const statement = database.prepare(sql);
   for (;;) {
-    const [found] = await rows(sql);
+    const [found] = (await statement.all()).results;
     if (found) return found;
     await pause(100);
   }

@@ -8,7 +8,5 @@ export default defineConfig({
   test: {
     ...base.test,
     include: filesOf("browser"),
-    // A browser has several processes of its own.
-    maxWorkers: 2,
   },
 });

@@ -31,7 +31,10 @@ const suites = {
   chaos: "test/faults/vitest.config.ts",
 };
 
-/** Returns the processor time of all processes that have ended, in seconds. Only Linux reports it. */
+/**
+ * Returns the processor time of all processes that have ended, in seconds, without that of processes that nobody
+ * awaited. Only Linux reports it.
+ */
 function processorSeconds() {
   if (!fs.existsSync("/proc/self/stat")) return 0;
   // The name in parentheses may contain spaces. The times of children are the fields 16 and 17, in 1/100 s.

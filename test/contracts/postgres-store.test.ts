@@ -15,6 +15,7 @@ import {
   describeWithPostgres,
   pgBouncer,
   postgresServer,
+  serverVariable,
   type PgBouncer,
   type PostgresServer,
 } from "@svc-webhooks/kit/postgres-server";
@@ -39,7 +40,9 @@ function contractOver(name: string, open: () => TestStore | Promise<TestStore>):
   });
 }
 
-contractOver(pglite.name, () => pglite.open());
+// PGlite is a PostgreSQL by itself, so it does not run again with the server of another version.
+const inProcess = process.env[serverVariable] === undefined ? [pglite] : [];
+for (const kind of kindsOf(inProcess, inProcess)) contractOver(kind.name, () => kind.open());
 
 describeWithPostgres("on a server", () => {
   let server: PostgresServer;

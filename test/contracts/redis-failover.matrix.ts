@@ -7,6 +7,7 @@ import {
   redisSentinel,
   type RedisServer,
 } from "@svc-webhooks/kit/redis-server";
+import { ends } from "@svc-webhooks/kit/sized";
 import { until } from "@svc-webhooks/kit/until";
 import { redisContract } from "./redis-contract.js";
 
@@ -25,7 +26,7 @@ const isPrimary = async (server: RedisServer) =>
   (await command(server, "INFO", "replication")).includes("role:master");
 
 describe("on a cluster of which a master was killed", () => {
-  redisContract(clusterKinds, async () => {
+  redisContract(ends(clusterKinds), async () => {
     const masters = await redisCluster();
     const replica = await clusterReplica(masters);
     const [doomed, ...others] = masters;
@@ -50,7 +51,7 @@ describe("on a cluster of which a master was killed", () => {
 });
 
 describe("behind a Sentinel whose primary was killed", () => {
-  redisContract(sentinelKinds, async () => {
+  redisContract(ends(sentinelKinds), async () => {
     const { replica, port, killPrimary, close } = await redisSentinel();
     return {
       servers: [replica],

@@ -2,10 +2,14 @@ import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 import { chromium, type Browser, type BrowserContext } from "playwright-core";
 
-/** The path of the system's `chromium`, or undefined if it is not on `PATH`. */
-export const chromiumPath: string | undefined = (process.env["PATH"] ?? "")
-  .split(delimiter)
-  .map((folder) => join(folder, "chromium"))
+/**
+ * The path of the system's `chromium-headless-shell`, which takes a third of the processor time, or else of
+ * `chromium`. Undefined if neither is on `PATH`.
+ */
+export const chromiumPath: string | undefined = ["chromium-headless-shell", "chromium"]
+  .flatMap((name) =>
+    (process.env["PATH"] ?? "").split(delimiter).map((folder) => join(folder, name)),
+  )
   .find(isExecutable);
 
 function isExecutable(path: string): boolean {
@@ -50,6 +54,7 @@ function settings(addresses: Readonly<Record<string, string>>) {
     executablePath: chromiumPath,
     // Chromium's sandbox needs rights that containers do not have, and the pages are ours.
     chromiumSandbox: false,
-    args: [`--host-resolver-rules=${rules.join(",")}`],
+    // Debian's Chromium rasterizes with its GPU, which a machine without one emulates.
+    args: ["--disable-gpu", `--host-resolver-rules=${rules.join(",")}`],
   };
 }

@@ -1,9 +1,10 @@
-import { existsSync, renameSync, rmSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 
 /**
  * Returns the path of a file or folder that the first caller creates, in any process of a test run, and that
- * the others share. It must not be changed.
+ * the others await and share. It must not be changed.
  */
 export async function oncePerRun(
   name: string,
@@ -11,14 +12,40 @@ export async function oncePerRun(
 ): Promise<string> {
   // `run-folder.ts` sets this variable.
   const path = join(process.env["SVC_WEBHOOKS_RUN_FOLDER"] ?? "", name);
-  if (existsSync(path)) return path;
-  const own = `${path}-${crypto.randomUUID()}`;
-  await make(own);
-  try {
-    renameSync(own, path);
-  } catch {
-    // Another process was first.
-    rmSync(own, { recursive: true });
+  const lock = `${path}.lock`;
+  while (!existsSync(path)) {
+    if (!takes(lock)) {
+      await pause(20);
+      continue;
+    }
+    try {
+      const own = `${path}-${crypto.randomUUID()}`;
+      await make(own);
+      renameSync(own, path);
+    } finally {
+      rmSync(lock, { force: true });
+    }
   }
   return path;
+}
+
+/** Creates the lock, and returns whether it did. Removes the lock of a process that was killed. */
+function takes(lock: string): boolean {
+  try {
+    writeFileSync(lock, String(process.pid), { flag: "wx" });
+    return true;
+  } catch {
+    if (!isAlive(lock)) rmSync(lock, { force: true });
+    return false;
+  }
+}
+
+function isAlive(lock: string): boolean {
+  try {
+    const pid = Number(readFileSync(lock, "utf8"));
+    // The lock is empty for a moment. A signal of 0 only asks whether the process exists.
+    return pid === 0 || process.kill(pid, 0);
+  } catch {
+    return false;
+  }
 }

@@ -34,7 +34,13 @@ export interface ObservedReceiver {
   readonly reported: (code: OutcomeCode) => Promise<DeliveryReport>;
 }
 
-/** Returns a receiver that records its reports, lines and errors. By default, it handles every event. */
+/** The longest deadlines: a busy machine may be late with a reply, which is no fault. */
+const patient = { claim: 10_000, complete: 10_000, release: 10_000, extend: 10_000 };
+
+/**
+ * Returns a receiver that records its reports, lines and errors. By default, it handles every event, and in real time it
+ * has the longest store timeouts.
+ */
 export function observedReceiver(options: Partial<ReceiverOptions> = {}): ObservedReceiver {
   const reports: DeliveryReport[] = [];
   const lines: string[] = [];
@@ -45,6 +51,7 @@ export function observedReceiver(options: Partial<ReceiverOptions> = {}): Observ
     secret,
     // Several receivers in a test may share a store.
     ...(options.store && { name: "test" }),
+    ...(options.clock === undefined && { storeTimeouts: patient }),
     on: { "*": () => {} },
     observe(report) {
       reports.push(report);

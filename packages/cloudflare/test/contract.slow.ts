@@ -9,7 +9,7 @@ const worlds = [
   { objects: "that are evicted before every call", evicting: true },
 ];
 
-// Each eviction restarts an object, several hundred in all, so only `npm run test:chaos` runs both.
+// Each eviction restarts an object, several hundred in all, so `npm test` leaves that to `npm run test:chaos`.
 describe.each(kindsOf(worlds.slice(0, 1), worlds))("with objects $objects", ({ evicting }) => {
   let made: Cloud;
   beforeAll(async () => {

@@ -46,49 +46,45 @@ const shownIn = async (page: Page): Promise<Readonly<Record<string, unknown>>> =
 });
 
 describeWithBrowser("the address of the page", () => {
-  test(
-    "opens the same view in a browser that has never been there",
-    { timeout: 180_000 },
-    async () => {
-      const opened = await failing();
-      const page = await openInspector(opened);
-      const steps: readonly (() => Promise<unknown>)[] = [
-        () => page.locator("#calls .call a.name").first().click(),
-        () => page.locator("#calls .tree > li:first-child a.name").click(),
-        () => page.locator("#calls .tree > li:nth-child(2) a.name").click(),
-        () => page.getByRole("link", { name: "Attempt 1", exact: true }).click(),
-        () => page.locator("#states a", { hasText: "Retrying" }).click(),
-        () => page.locator("#filter [name=type]").selectOption("email.sent"),
-        () => page.locator("#filter [name=q]").fill("Größe"),
-        () => page.locator("#filter [name=q]").fill("no such text"),
-      ];
-      const browser = await launchChromium();
-      onTestFinished(() => browser.close());
-      for (const step of steps) {
-        const before = page.url();
-        await step();
-        await page.waitForURL((url) => url.href !== before);
-        const { searchParams } = new URL(page.url());
-        // The address changes before the view has loaded.
-        const item = searchParams.get("item");
-        await page.locator(`#detail[data-scope^="${item} "]`).waitFor();
-        if (searchParams.get("q") === "no such text") await page.locator("#empty").waitFor();
-        const fresh = await openPage(opened.url, { browser });
-        await fresh.goto(page.url());
-        await live(fresh);
-        await expect.poll(() => shownIn(page)).toEqual(await shownIn(fresh));
-        await fresh.close();
-      }
+  test("opens the same view in a browser that has never been there", async () => {
+    const opened = await failing();
+    const page = await openInspector(opened);
+    const steps: readonly (() => Promise<unknown>)[] = [
+      () => page.locator("#calls .call a.name").first().click(),
+      () => page.locator("#calls .tree > li:first-child a.name").click(),
+      () => page.locator("#calls .tree > li:nth-child(2) a.name").click(),
+      () => page.getByRole("link", { name: "Attempt 1", exact: true }).click(),
+      () => page.locator("#states a", { hasText: "Retrying" }).click(),
+      () => page.locator("#filter [name=type]").selectOption("email.sent"),
+      () => page.locator("#filter [name=q]").fill("Größe"),
+      () => page.locator("#filter [name=q]").fill("no such text"),
+    ];
+    const browser = await launchChromium();
+    onTestFinished(() => browser.close());
+    for (const step of steps) {
+      const before = page.url();
+      await step();
+      await page.waitForURL((url) => url.href !== before);
       const { searchParams } = new URL(page.url());
-      expect(Object.fromEntries(searchParams)).toEqual({
-        item: opened.delivery,
-        attempt: "1",
-        state: "waiting",
-        type: "email.sent",
-        q: "no such text",
-      });
-    },
-  );
+      // The address changes before the view has loaded.
+      const item = searchParams.get("item");
+      await page.locator(`#detail[data-scope^="${item} "]`).waitFor();
+      if (searchParams.get("q") === "no such text") await page.locator("#empty").waitFor();
+      const fresh = await openPage(opened.url, { browser });
+      await fresh.goto(page.url());
+      await live(fresh);
+      await expect.poll(() => shownIn(page)).toEqual(await shownIn(fresh));
+      await fresh.close();
+    }
+    const { searchParams } = new URL(page.url());
+    expect(Object.fromEntries(searchParams)).toEqual({
+      item: opened.delivery,
+      attempt: "1",
+      state: "waiting",
+      type: "email.sent",
+      q: "no such text",
+    });
+  });
 
   test("says when and why its item has gone", async () => {
     const opened = await failing();

@@ -86,7 +86,7 @@ describeWithBrowser("the page that explains a signature", () => {
     const all = Object.keys(mistakes);
     expect(all).toHaveLength(43);
     // A second for each. The tests of `explain` find all of them.
-    const ids = eachNth(all, 4);
+    const ids = eachNth(all, 8);
     const found: (readonly [string, string])[] = [];
     for (const id of ids) {
       const example = planted.find((one) => one.id === id);

@@ -1,4 +1,5 @@
 import { describeWithPostgres } from "@svc-webhooks/kit/postgres-server";
+import { eachNth } from "@svc-webhooks/kit/sized";
 import { afterAll, beforeAll, test } from "vitest";
 import { copiesIn, resultOf, serverWithTables, start } from "./crash-testing.js";
 
@@ -22,7 +23,7 @@ describeWithPostgres("an Express receiver that does not use this library", () =>
   });
   afterAll(() => server.close());
 
-  test.concurrent.for(planted)("%s: %j", async (one, { expect, onTestFinished }) => {
+  test.concurrent.for(eachNth(planted, 3))("%s: %j", async (one, { expect, onTestFinished }) => {
     const [handler, expected, advice, crossings, requests] = one;
     const run = start(
       [

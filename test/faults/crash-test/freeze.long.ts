@@ -1,4 +1,5 @@
 import { describeWithPostgres } from "@svc-webhooks/kit/postgres-server";
+import { eachNth } from "@svc-webhooks/kit/sized";
 import { afterAll, beforeAll, test } from "vitest";
 import { correct, mistakes } from "../../crash-tests/handlers.js";
 import { reportOf } from "../../crash-tests/in-process.js";
@@ -25,7 +26,7 @@ describeWithPostgres("a server that freezes until another one has taken over", (
   });
   afterAll(() => server.close());
 
-  test.concurrent.for(planted)(
+  test.concurrent.for(eachNth(planted, 2))(
     "$name: the findings of form A, also before the handler",
     async (one, { expect, onTestFinished }) => {
       const inProcess = await reportOf(one, { maxFaults: 1, faults: ["freeze"] });

@@ -2,8 +2,8 @@ import { appendFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import type { DeliveryContext, DeliveryStore } from "@svc-webhooks/core";
 import type { Pool } from "pg";
-import { now } from "./time.js";
-import type { Effect } from "./verdict.js";
+import { now, watchStalls } from "./time.js";
+import type { Effect, Strike } from "./verdict.js";
 
 /** The location of the receivers' records and the handlers' effects. */
 export type Site =
@@ -51,11 +51,14 @@ async function redisBackend({
     import("@svc-webhooks/redis"),
     import("ioredis"),
   ]);
+  // A single write with O_APPEND keeps the lines of different processes from interleaving.
+  const append = (line: Effect | Strike) => appendFileSync(effectLog, `${JSON.stringify(line)}\n`);
+  // What a busy machine does to a process is the same as a freeze.
+  watchStalls(100, (from, to) => append({ kind: "freeze", pid: process.pid, from, to }));
   return {
     store: redisStore(new Redis(port, "127.0.0.1")),
     async apply(context, pauseMs) {
-      // A single write with O_APPEND keeps the lines of different processes from interleaving.
-      appendFileSync(effectLog, `${JSON.stringify(effectOf(context))}\n`);
+      append(effectOf(context));
       await pause(pauseMs);
     },
   };

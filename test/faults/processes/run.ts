@@ -97,13 +97,13 @@ export async function runChaos({
   const seconds = (now() - startedAt) / 1_000;
 
   const effects = await world.effects();
-  const strikes = [...monkey.strikes, ...silences.strikes];
+  const strikes = [...monkey.strikes, ...silences.strikes, ...(world.stalls?.() ?? [])];
   const counter = await world.counter?.();
   const verdict = judge({ effects, acks, strikes, epoch });
   const { killed, frozen, silenced, unexplained } = verdict.doubles;
 
   const kills = countOf("kill");
-  const freezes = strikes.filter(({ kind }) => kind === "freeze");
+  const freezes = monkey.strikes.filter(({ kind }) => kind === "freeze");
   const longFreezes = freezes.filter(({ from, to }) => to - from > realLeaseMs);
   const silenceMs = silences.strikes.map(({ from, to }) => to - from);
   const summary = [

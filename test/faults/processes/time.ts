@@ -12,3 +12,20 @@ export const realLeaseMs: number = leaseMs / speed;
 
 /** Returns the time in milliseconds on a monotonic clock that all processes on this machine share. */
 export const now = (): number => Number(process.hrtime.bigint()) / 1e6;
+
+/**
+ * Reports each time for which the event loop of this process did not run for at least `leastMs`: the machine was
+ * busy, or the process frozen.
+ */
+export function watchStalls(
+  leastMs: number,
+  report: (from: number, to: number) => void,
+): NodeJS.Timeout {
+  let last = now();
+  const look = () => {
+    const [from, to] = [last, now()];
+    last = to;
+    if (to - from >= leastMs) report(from, to);
+  };
+  return setInterval(look, 20).unref();
+}

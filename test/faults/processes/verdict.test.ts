@@ -1,4 +1,6 @@
+import { until } from "@svc-webhooks/kit/until";
 import { describe, expect, test } from "vitest";
+import { watchStalls } from "./time.js";
 import { exactlyOnce, judge, type Effect, type History, type Strike } from "./verdict.js";
 
 /** The wall-clock time at 0 ms of the shared clock. A lease lasts 1,000 ms. */
@@ -130,4 +132,13 @@ describe("the judge of a chaos run", () => {
     const later = { ...second, fence: epoch + 2_400, at: 2_405 };
     expect(causeOf(strikes, [first, later])).toBe(expected);
   });
+});
+
+test("a process sees for how long it did not run", async () => {
+  const stalls: number[] = [];
+  const watch = watchStalls(100, (from, to) => stalls.push(to - from));
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 150);
+  await until(() => stalls.length > 0, "a stall is reported");
+  clearInterval(watch);
+  expect(stalls[0]).toBeGreaterThanOrEqual(150);
 });

@@ -10,7 +10,7 @@ import { pgBouncer, postgresServer } from "@svc-webhooks/kit/postgres-server";
 import { redisServer } from "@svc-webhooks/kit/redis-server";
 import { tcpProxy, type TcpProxy } from "@svc-webhooks/kit/tcp-proxy";
 import type { Site } from "./backend.js";
-import type { Effect } from "./verdict.js";
+import type { Effect, Strike } from "./verdict.js";
 
 /** A server or a file that the receivers use. It is closed when the test ends. */
 export interface World {
@@ -19,6 +19,8 @@ export interface World {
   /** The receivers' connections, unless the world is a file. */
   readonly network?: TcpProxy;
   readonly effects: () => Promise<readonly Effect[]>;
+  /** Returns the times for which the machine did not let a receiver run. Only where they excuse anything. */
+  readonly stalls?: () => readonly Strike[];
   /** Returns how often handlers have incremented a counter, which they do after writing the effect. */
   readonly counter?: () => Promise<number>;
   /** Crashes the server, and starts it again. */
@@ -37,13 +39,16 @@ export async function redisWorld(): Promise<World> {
     await redis.close();
     rmSync(folder, { recursive: true });
   });
+  const logged = () =>
+    readFileSync(effectLog, "utf8")
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Effect | Strike);
   return {
     site: { kind: "redis", port: network.port, effectLog },
     network,
-    async effects() {
-      const lines = readFileSync(effectLog, "utf8").trimEnd().split("\n");
-      return lines.map((line) => JSON.parse(line) as Effect);
-    },
+    effects: async () => logged().filter((line) => "deliveryId" in line),
+    stalls: () => logged().filter((line) => "kind" in line),
   };
 }
 

@@ -7,7 +7,8 @@ describeWithPostgres("workers on pg-boss that are killed and frozen at random", 
   test.for(seeds)(
     "run each event once and in order, while the database crashes, seed %s",
     async (seed) => {
-      const result = await runChaos({ seed, events, inOrder: true, crashEveryMs: 5_000 });
+      const crashEveryMs = 5_000;
+      const result = await runChaos({ seed, events, strikes: 5, inOrder: true, crashEveryMs });
       console.log(result.summary);
       expect(result).toMatchObject({ ...eachOnce, outOfOrder: 0 });
     },

@@ -23,7 +23,10 @@ export interface Settings {
 /** The parameters of a run. */
 export interface Load {
   readonly seed: string;
+  /** The least number of events. More are sent until there were enough strikes. */
   readonly events: number;
+  /** The least number of kills, and of freezes. Default 0. */
+  readonly strikes?: number;
   readonly inOrder: boolean;
   /** How often the database crashes, in milliseconds. Default: never. */
   readonly crashEveryMs?: number | undefined;
@@ -33,8 +36,6 @@ export interface Load {
 
 /** The numbers of a run. */
 export interface Result {
-  readonly acknowledged: number;
-  readonly rows: number;
   readonly lost: number;
   readonly twice: number;
   readonly outOfOrder: number;
@@ -43,6 +44,7 @@ export interface Result {
 }
 
 const leaseMs = 10_000;
+
 /** A place of a process, which is restarted after a kill. */
 class Place {
   readonly #script: string;
@@ -82,7 +84,7 @@ function unleash(
   const pending = new Map<Place, Promise<void>>();
   const stopped = new AbortController();
   const strike = async (place: Place) => {
-    if (random.chance(0.3)) {
+    if (random.chance(0.4)) {
       counts.freezes += 1;
       place.process.kill("SIGSTOP");
       // Beyond the lease, so that another worker runs the job meanwhile.
@@ -155,7 +157,7 @@ function judge(effects: readonly Effect[], acknowledgedAt: ReadonlyMap<string, n
 
 /** Sends events to two acceptors, while they, three workers and the database crash, until every event is done. */
 export async function runChaos(load: Load): Promise<Result> {
-  const { seed, events, inOrder, crashEveryMs, inTransaction = true } = load;
+  const { seed, events, strikes = 0, inOrder, crashEveryMs, inTransaction = true } = load;
   const database = await postgresServer({ fsync: crashEveryMs === undefined ? "off" : "on" });
   const { connectionString } = database;
   const pool = new Pool({ connectionString, connectionTimeoutMillis: 1_000 });
@@ -203,8 +205,9 @@ export async function runChaos(load: Load): Promise<Result> {
     }
   };
   const acknowledgedAt = new Map<string, number>();
+  const isMoreNeeded = () => Math.min(monkey.counts.kills, monkey.counts.freezes) < strikes;
   const sendKey = async (key: number) => {
-    for (let index = key; index < events; index += keys) {
+    for (let index = key; index < events || isMoreNeeded(); index += keys) {
       const id = `dlv_${index}`;
       const copies = random.chance(0.1) ? 2 : 1;
       const send = () => Promise.all(Array.from({ length: copies }, () => post(id, `k${key}`)));
@@ -238,8 +241,6 @@ export async function runChaos(load: Load): Promise<Result> {
   const { kills, freezes, crashes } = monkey.counts;
   const seconds = (ms: number) => Math.round(ms / 1_000);
   return {
-    acknowledged,
-    rows: rows.length,
     lost: acknowledged - seen.size,
     twice: rows.length - seen.size,
     outOfOrder,
