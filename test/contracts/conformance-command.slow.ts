@@ -116,7 +116,6 @@ test.concurrent.each(some)(
     const { level } = results.find((one) => one.title === title) ?? {};
     expect(code).toBe(level === "must" ? 1 : 0);
   },
-  60_000,
 );
 
 describePosix.each([

@@ -172,7 +172,6 @@ describe("with the URL only", () => {
       const others = results.filter((one) => one.status === "failed" && one.title !== title);
       expect(others).toEqual([]);
     },
-    60_000,
   );
 });
 

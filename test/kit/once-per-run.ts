@@ -19,6 +19,8 @@ export async function oncePerRun(
       continue;
     }
     try {
+      // Another process may have made it between the two looks.
+      if (existsSync(path)) return path;
       const own = `${path}-${crypto.randomUUID()}`;
       await make(own);
       renameSync(own, path);

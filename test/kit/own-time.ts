@@ -1,3 +1,7 @@
+// The real ones, even if this is first used while a test mocks timers.
+const every = setInterval;
+const now = performance.now.bind(performance);
+
 const tickMs = 5;
 const mostMs = 4 * tickMs;
 
@@ -5,13 +9,13 @@ let ownMs = 0;
 let ticks: NodeJS.Timeout | undefined;
 
 function start(): NodeJS.Timeout {
-  let before = performance.now();
+  let before = now();
   const tick = () => {
-    const now = performance.now();
-    ownMs += Math.min(now - before, mostMs);
-    before = now;
+    const at = now();
+    ownMs += Math.min(at - before, mostMs);
+    before = at;
   };
-  return setInterval(tick, tickMs).unref();
+  return every(tick, tickMs).unref();
 }
 
 /**

@@ -51,7 +51,6 @@ export function observedReceiver(options: Partial<ReceiverOptions> = {}): Observ
     secret,
     // Several receivers in a test may share a store.
     ...(options.store && { name: "test" }),
-    ...(options.clock === undefined && { storeTimeouts: patient }),
     on: { "*": () => {} },
     observe(report) {
       reports.push(report);
@@ -61,6 +60,7 @@ export function observedReceiver(options: Partial<ReceiverOptions> = {}): Observ
     onHandlerError: (error) => handlerErrors.push(error),
     onInternalError: (error) => internalErrors.push(error),
     ...options,
+    ...(options.clock === undefined && { storeTimeouts: { ...patient, ...options.storeTimeouts } }),
   });
   const receive = async (delivery: Sent = signed()) => receiver.receive(await delivery);
   return {

@@ -239,8 +239,9 @@ describe("an app that does not run ends the command with 1, and the endpoint is 
       nodeApp("setInterval(() => {}, 1000)"),
       /is not listening on port \d+ after 1 s\. Make it listen on process\.env\.PORT\.\n$/,
     ],
-  ])("%s", async (_what, app, text) => {
-    const { ended, endpoints } = await develop(app, ["--wait", "1"]);
+  ])("%s", async (what, app, text) => {
+    const wait = what === "it never listens" ? "1" : "60";
+    const { ended, endpoints } = await develop(app, ["--wait", wait]);
     const { code, stderr } = await ended;
     expect(stderr).toMatch(text);
     expect(code).toBe(1);
@@ -250,7 +251,7 @@ describe("an app that does not run ends the command with 1, and the endpoint is 
   testLinux("it listens elsewhere, in a child", async () => {
     const port = await freePort();
     const app = ["sh", "-c", `node -e '${serving} server.listen(${port})' & wait`];
-    const { ended, to } = await develop(app, ["--wait", "2"]);
+    const { ended, to } = await develop(app, ["--wait", "8"]);
     const { code, stderr } = await ended;
     expect(stderr).toContain(
       `It listens on port ${port}. Make it listen on process.env.PORT, or pass --to http://localhost:${port}/webhooks.`,

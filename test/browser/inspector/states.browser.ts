@@ -2,6 +2,7 @@ import { present } from "@svc-webhooks/kit/present";
 import { axe } from "@svc-webhooks/kit/axe";
 import { describeWithBrowser, openPage } from "@svc-webhooks/kit/browser";
 import type { Page } from "playwright-core";
+import { ends } from "@svc-webhooks/kit/sized";
 import { expect, onTestFinished, test } from "vitest";
 import { openService, refusing, visit } from "./service.js";
 
@@ -168,7 +169,7 @@ export const sticksOut = (page: Page): Promise<readonly string[]> =>
     return found;
   });
 
-const widths = [1600, 960, 360, 320];
+const widths = ends([1600, 960, 360, 320]);
 
 /** A closed sandbox refuses the stream's connection, and the browser logs that. */
 const allow = [/ERR_(?:CONNECTION_REFUSED|INCOMPLETE_CHUNKED_ENCODING|CONNECTION_RESET)/];

@@ -46,7 +46,7 @@ describe("the report is printed", () => {
   test("with the findings so far when the time limit is reached", async () => {
     const server = `${forwarding} --hang-on-failure`;
     const run = start(
-      [...args(server), "--time-limit=15s", "--faults=kill,lost_reply", "--json"],
+      [...args(server), "--time-limit=40s", "--faults=kill,lost_reply", "--json"],
       {},
     );
     const { code, stdout, stderr } = await run.ended;

@@ -2,12 +2,14 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { basename, dirname, join } from "node:path";
 import { rolldown } from "rolldown";
+import { NotStartedError } from "@svc-webhooks/kit/setup-errors";
 import { isPackage } from "../../../packages/_build/is-package.js";
 
 /** Bundles a test module so that it can run in its own process. Packages stay external. */
 export async function bundled(input: string): Promise<string> {
   const bundle = await rolldown({ input, external: isPackage });
-  const dir = join(dirname(input), ".build");
+  // Other test files bundle the same module at the same time.
+  const dir = join(dirname(input), ".build", String(process.pid));
   // What a process imports only if it needs it is a file of its own.
   await bundle.write({ dir, entryFileNames: "[name].mjs", chunkFileNames: "[name]-[hash].mjs" });
   return join(dir, basename(input).replace(/ts$/, "mjs"));
@@ -24,7 +26,7 @@ export async function startChild(script: string, settings: object): Promise<Chil
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });
   const ended = once(process, "exit").then(() =>
-    Promise.reject(new Error("The receiver exited before it listened.")),
+    Promise.reject(new NotStartedError("The receiver exited before it listened.")),
   );
   const [port] = (await Promise.race([once(process, "message"), ended])) as [number];
   return { process, port };

@@ -170,6 +170,8 @@ describeWithRedis("while Redis", () => {
     );
 
     test("hangs, drain does not wait for pending releases", async (context) => {
+      // Without this, the client would drop the connection.
+      ticking(context);
       const clock = fakeClock();
       const all = await rig(context, { kind, clock });
       await all.insist("first");

@@ -4,6 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { NotStartedError } from "@svc-webhooks/kit/setup-errors";
 import { collected } from "@svc-webhooks/kit/collected";
 import { root } from "@svc-webhooks/kit/programs";
 
@@ -49,7 +50,7 @@ export function command(script: string, args: readonly string[]): Command {
           if (child === started) url = found;
           return found;
         }
-        throw new Error(`The sandbox ended before its first line: ${output()}`);
+        throw new NotStartedError(`The sandbox ended before its first line: ${output()}`);
       };
       const ready = first();
       // A process that is killed while it starts never prints its URL.
