@@ -94,9 +94,10 @@ async function lookAgain({ config, file }, runFolder, timeout) {
 
 /** Runs the suites, and then the files that may run again. */
 async function runSuites(wanted, runFolder) {
-  const [files, excused] = [[], []];
-  const lines = (word, some = excused) =>
-    some.map((one) => lineOf(word, one.file, one.failures[0]));
+  const [files, excused, flaky] = [[], [], []];
+  // A line for each file that has not passed since.
+  const red = () =>
+    excused.slice(flaky.length).map((one) => lineOf("red", one.file, one.failures[0]));
   for (const [suite, config] of wanted) {
     const { again, faults, ...ran } = await runSuite(suite, config, runFolder);
     files.push(...ran.files.map((one) => ({ suite, ...one })));
@@ -104,24 +105,18 @@ async function runSuites(wanted, runFolder) {
     if (excused.length > mostFiles) {
       faults.push(`red: more than ${mostFiles} files failed, so none of them ran again`);
     }
-    if (faults.length > 0) return { files, faults: [...lines("red"), ...faults], flaky: [] };
+    if (faults.length > 0) return { files, faults: [...red(), ...faults], flaky };
   }
   const endsAt = performance.now() + mostMs;
-  for (const [at, one] of excused.entries()) {
+  for (const one of excused) {
     const left = Math.max(1, Math.round(endsAt - performance.now()));
     const { result, faults } = await lookAgain(one, runFolder, left);
-    if (faults.length > 0) {
-      const [passed, others] = [excused.slice(0, at), excused.slice(at)];
-      return {
-        files,
-        faults: [...lines("red", others), ...faults],
-        flaky: lines("flaky", passed),
-      };
-    }
+    if (faults.length > 0) return { files, faults: [...red(), ...faults], flaky };
+    flaky.push(lineOf("flaky", one.file, one.failures[0]));
     const index = files.findIndex(({ suite, file }) => suite === one.suite && file === one.file);
     files[index] = { suite: one.suite, ...result };
   }
-  return { files, faults: [], flaky: lines("flaky") };
+  return { files, faults: [], flaky };
 }
 
 async function main(configs) {

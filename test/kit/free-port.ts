@@ -1,7 +1,7 @@
 import { once } from "node:events";
-import { writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
+import { createFile } from "./create-file.js";
 
 const first = 12_000;
 const count = 10_000;
@@ -22,13 +22,7 @@ function reserve(port: number): boolean {
   // `run-folder.ts` sets this variable.
   const folder = process.env["SVC_WEBHOOKS_PORTS_FOLDER"];
   if (folder === undefined) return !own.has(port) && Boolean(own.add(port));
-  try {
-    writeFileSync(join(folder, String(port)), "", { flag: "wx" });
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
-    throw error;
-  }
+  return createFile(join(folder, String(port)));
 }
 
 /**

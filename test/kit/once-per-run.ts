@@ -1,6 +1,7 @@
-import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import { createFile } from "./create-file.js";
 
 /**
  * Returns the path of a file or folder that the first caller creates, in any process of a test run, and that
@@ -33,13 +34,9 @@ export async function oncePerRun(
 
 /** Creates the lock, and returns whether it did. Removes the lock of a process that was killed. */
 function takes(lock: string): boolean {
-  try {
-    writeFileSync(lock, String(process.pid), { flag: "wx" });
-    return true;
-  } catch {
-    if (!isAlive(lock)) rmSync(lock, { force: true });
-    return false;
-  }
+  if (createFile(lock, String(process.pid))) return true;
+  if (!isAlive(lock)) rmSync(lock, { force: true });
+  return false;
 }
 
 function isAlive(lock: string): boolean {
