@@ -94,7 +94,8 @@ async function lookAgain({ config, file }, runFolder, timeout) {
 
 /** Runs the suites, and then the files that may run again. */
 async function runSuites(wanted, runFolder) {
-  const [files, excused, flaky] = [[], [], []];
+  const [files, excused] = [[], []];
+  const flaky = [];
   // A line for each file that has not passed since.
   const red = () =>
     excused.slice(flaky.length).map((one) => lineOf("red", one.file, one.failures[0]));
