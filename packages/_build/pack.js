@@ -70,15 +70,13 @@ try {
       peerDependencies: withVersion(peerDependencies),
     };
     writeFileSync(join(copy, "package.json"), `${JSON.stringify(snapshot, undefined, 2)}\n`);
-    execFileSync(
-      npm,
-      [...first, "pack", "--ignore-scripts", "--loglevel=error", "--pack-destination", packed],
-      {
-        cwd: copy,
-        stdio: ["ignore", "ignore", "inherit"],
-      },
-    );
   }
+  const options = ["--ignore-scripts", "--loglevel=error", "--pack-destination", packed];
+  const copies = folders.map((folder) => `./${folder}`);
+  execFileSync(npm, [...first, "pack", ...options, ...copies], {
+    cwd: staging,
+    stdio: ["ignore", "ignore", "inherit"],
+  });
 } finally {
   rmSync(staging, { recursive: true, force: true });
 }
