@@ -9,11 +9,14 @@ export interface OpenSandbox {
   readonly lines: readonly string[];
 }
 
+/** A manual clock that waits for what a receiver does, however busy the machine is. */
+const patient = { mode: "manual", patienceMs: 600_000 } as const;
+
 /** Opens a sandbox on a free port, on a manual clock unless `options` has another one, until the test ends. */
 export async function openSandbox(options: SandboxOptions = {}): Promise<OpenSandbox> {
   const lines: string[] = [];
   const log = (line: string) => void lines.push(line);
-  const sandbox = createSandbox({ clock: "manual", log, ...options });
+  const sandbox = createSandbox({ clock: patient, log, ...options });
   onTestFinished(() => sandbox.close());
   const { url } = await sandbox.listen(0);
   return { sandbox, url, lines };

@@ -221,7 +221,7 @@ async function shownBy({
   const id = listed.data[0]?.delivery_id ?? "";
   const page = await fetch(`${url}/?item=${id}`, { headers: { accept: "text/html" } });
   const examined = await json(
-    ["doctor", target, "--secret-env=ENDPOINT", "--event=email.sent", "--timeout=2"],
+    ["doctor", target, "--secret-env=ENDPOINT", "--event=email.sent"],
     "",
     env,
   );

@@ -49,6 +49,9 @@ export const posted = (body: object): RequestInit => ({
   body: JSON.stringify(body),
 });
 
+/** The clock for receivers that never respond: it waits for them for 1 s of real time, as by default. */
+export const impatient = { mode: "manual" } as const;
+
 let keys = 0;
 
 export type Opened = Awaited<ReturnType<typeof open>>;

@@ -1,6 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { createSandbox, type SandboxOptions } from "@svc-webhooks/sandbox";
-import { hmac, open, receiver, type Opened, type Receiver, type Respond } from "../support.js";
+import {
+  hmac,
+  impatient,
+  open,
+  receiver,
+  type Opened,
+  type Receiver,
+  type Respond,
+} from "../support.js";
 
 /** The behaviour that a developer sees under an assumption's default and under an alternative. */
 interface Row {
@@ -134,7 +142,7 @@ async function toTwo({ register, send, events, clock, call }: Opened) {
 
 const fast = [0, 1_000, 6_000, 21_000, 81_000];
 const start = 1_800_000_000_000;
-const timed: SandboxOptions = { clock: { mode: "manual", start } };
+const timed: SandboxOptions = { clock: { mode: "manual", start, patienceMs: 600_000 } };
 const limitedAt = new Date(start + 4_000).toUTCString();
 const rateOff = [[null, null], [200, null, null], null, limitedAt];
 const unshown = null;
@@ -252,6 +260,7 @@ const rows: readonly Row[] = [
   {
     name: "A-10 timeout:<duration>",
     word: "timeout:2s",
+    options: { clock: impatient },
     see: (opened) => afterOne(opened, () => {}, 2_000),
     byDefault: ["attempting", unshown],
     chosen: ["pending", 1_000],

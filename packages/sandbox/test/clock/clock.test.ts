@@ -6,7 +6,7 @@ import type { ClockOptions } from "../../src/clock.js";
 import { createClock } from "../../src/clock/create-clock.js";
 import type { DueItem } from "../../src/clock.js";
 import { lastTime } from "../../src/lib/iso.js";
-import { open, receiver } from "../support.js";
+import { impatient, open, receiver } from "../support.js";
 
 const patienceMs = 500;
 
@@ -263,7 +263,7 @@ test.for([
 });
 
 test("hanging receivers time out on the moved clock, each at its own time", async () => {
-  const opened = await open();
+  const opened = await open({ clock: impatient });
   const hanging = await receiver(() => {});
   await opened.register(hanging.url);
   const start = opened.clock.now();

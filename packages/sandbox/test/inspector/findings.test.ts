@@ -3,7 +3,7 @@ import { until } from "@svc-webhooks/kit/until";
 import type { SandboxOptions } from "@svc-webhooks/sandbox";
 import { actionNames as names } from "../../src/control/actions.js";
 import type { FindingCode } from "../../src/read/findings/finding.js";
-import { receiver, type Respond } from "../support.js";
+import { impatient, receiver, type Respond } from "../support.js";
 import {
   all,
   attr,
@@ -222,7 +222,7 @@ const cases: Readonly<Record<FindingCode | "page_filtered", readonly Case[]>> = 
   receiver_slow: [
     {
       what: "too slow",
-      options: { assumptions: { "A-10": "timeout:1s" } },
+      options: { clock: impatient, assumptions: { "A-10": "timeout:1s" } },
       provoke: async (sandbox) => {
         sandbox.sandbox.deliverTo(() => new Promise<Response>(() => {}));
         await sendTo(sandbox, "http://127.0.0.1:1/");

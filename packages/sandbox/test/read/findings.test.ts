@@ -4,7 +4,7 @@ import { present } from "@svc-webhooks/kit/present";
 import { statuses } from "@svc-webhooks/kit/statuses";
 import { describe, expect, test } from "vitest";
 import type { SandboxOptions } from "@svc-webhooks/sandbox";
-import { receiver, open, type Opened } from "../support.js";
+import { impatient, receiver, open, type Opened } from "../support.js";
 
 interface Case {
   readonly code: string;
@@ -185,6 +185,7 @@ const cases: readonly Case[] = [
   },
   {
     code: "receiver_slow",
+    options: { clock: impatient },
     severity: "error",
     provoke: async (sandbox) => {
       await sandbox.control("POST assumptions/A-10", { value: "timeout:1s" });
