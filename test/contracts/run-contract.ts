@@ -45,7 +45,7 @@ export function runContract(platforms: readonly Platform[]): Cells {
 
 const heading = `# The cases of the adapter contract by runtime
 
-Each cell has the number of cases that an adapter passes on a runtime; an empty cell means that the adapter does not run there. [Runtimes](runtimes.md) explains the differences. \`npm run test:matrix -- -u\` writes this page.
+Each cell has the number of cases that an adapter passes on a runtime; an empty cell means that the adapter does not run there. [Runtimes](runtimes.md) explains the differences. \`SVC_SUITE=full npm run test:matrix -- -u\` writes this page.
 
 `;
 
