@@ -24,8 +24,13 @@ export function durationsPage({ steps, files }) {
       rows.map(({ step, wall, cpu }) => [step, minutes(wall), minutes(cpu)]),
     ),
     table(
-      ["file", "suite", "seconds"],
-      longestOf(files).map(({ file, suite, seconds }) => [file, suite, seconds.toFixed(1)]),
+      ["file", "suite", "seconds", "of processor time"],
+      longestOf(files).map(({ file, suite, seconds, processorSeconds }) => [
+        file,
+        suite,
+        seconds.toFixed(1),
+        processorSeconds.toFixed(1),
+      ]),
     ),
   ].join("\n\n");
 }

@@ -26,7 +26,7 @@ beforeAll(() => {
 });
 
 /** Runs only each n-th handler: `planted.slow.ts` runs all of them on the Node of the tests. */
-const step = sized(8, 1);
+const step = sized(12, 1);
 
 async function runHandlers(version: string, mode: "once" | "repeat") {
   const args = ["--yes", "--package", `node@${version}`, "node", "--print", "process.execPath"];

@@ -1,4 +1,8 @@
-import { installedWith } from "../queues/install.js";
+import { mkdirSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { oncePerRun } from "@svc-webhooks/kit/once-per-run";
+import { outsideDirectory } from "@svc-webhooks/kit/programs";
+import { installIn } from "../queues/install.js";
 
 /** The lowest version of pg-boss that the package supports. */
 const pgBoss = "pg-boss@12.38.0";
@@ -11,6 +15,16 @@ const page = ["@pg-boss/dashboard@1.9.0", "@hono/node-server@2.1.9", "hono@4", "
 
 const others = ["express@5.3.0", "pg@8.23.1", "@types/node@22", "@types/pg@8.23.1"];
 
-/** Installs pg-boss and the packages that use it outside the workspace. Resolves to the folder. */
-export const installed = (): Promise<string> =>
-  installedWith([pgBoss, ...others, ...page], { own, node: "24" });
+/**
+ * Installs pg-boss and the packages that use it outside the workspace, once per run of the tests. Resolves to a folder
+ * of the caller's own, from which they are found.
+ */
+export async function installed(): Promise<string> {
+  const shared = await oncePerRun("pg-boss", async (path) => {
+    mkdirSync(path);
+    await installIn(path, [pgBoss, ...others, ...page], { own, node: "24" });
+  });
+  const folder = outsideDirectory();
+  symlinkSync(join(shared, "node_modules"), join(folder, "node_modules"), "junction");
+  return folder;
+}

@@ -10,15 +10,24 @@ interface Installation {
   readonly node?: string;
 }
 
-/** Installs packages outside the workspace, which keeps its own installation small. Resolves to the folder. */
-export async function installedWith(
+/** Installs packages in a folder. */
+export async function installIn(
+  folder: string,
   packages: readonly string[],
   { own = [], node = "22" }: Installation = {},
-): Promise<string> {
-  const folder = outsideDirectory();
+): Promise<void> {
   const packed = own.length > 0 ? await tarballsOf(own) : [];
   const options = ["--no-audit", "--no-fund", "--no-package-lock", "--prefix", folder];
   const install = ["--yes", "--package", `node@${node}`, "npm", "install", ...options];
   outputOf(await npx([...install, ...packages, ...packed], { cwd: folder }));
+}
+
+/** Installs packages outside the workspace, which keeps its own installation small. Resolves to the folder. */
+export async function installedWith(
+  packages: readonly string[],
+  installation: Installation = {},
+): Promise<string> {
+  const folder = outsideDirectory();
+  await installIn(folder, packages, installation);
   return folder;
 }

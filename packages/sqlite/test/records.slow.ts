@@ -86,7 +86,7 @@ function counted<Result>(build: () => Result) {
   return { result, entries: () => maps.reduce((sum, { size }) => sum + size, 0) };
 }
 
-test("100,000 runs whose completion or release is given up leave no entry", async () => {
+test("1,000 runs whose completion or release is given up leave no entry", async () => {
   const db = openSqlite(":memory:");
   migrate(db);
   let isLocked = false;
@@ -100,7 +100,7 @@ test("100,000 runs whose completion or release is given up leave no entry", asyn
     }),
   );
   const deadline = { signal: AbortSignal.abort() };
-  for (let run = 0; run < 100_000; run += 1) {
+  for (let run = 0; run < 1_000; run += 1) {
     const key = newKey();
     isLocked = false;
     void store.claim(key, claimBy("a"), call);

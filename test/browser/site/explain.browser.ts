@@ -5,7 +5,7 @@ import { describeWithBrowser, openPage, type PageOptions } from "@svc-webhooks/k
 import { launchChromium } from "@svc-webhooks/kit/chromium";
 import { compact, crlf, lf, plantMistakes } from "@svc-webhooks/kit/planted-mistakes";
 import type { Page } from "playwright-core";
-import { eachNth } from "@svc-webhooks/kit/sized";
+import { eachNth, ends } from "@svc-webhooks/kit/sized";
 import { expect, onTestFinished, test } from "vitest";
 import { senders, signedBy } from "../../../packages/cli/test/scheme-requests.js";
 import { mistakes } from "../../../packages/explain/src/mistakes.js";
@@ -341,12 +341,13 @@ describeWithBrowser("the page that explains a signature", () => {
     expect(await button(page, "Explain").count()).toBe(0);
   });
 
-  test.each([
+  const looks = [
     ["light", 1440],
     ["dark", 1440],
     ["light", 390],
     ["dark", 390],
-  ] as const)("has no violations in %s colours at %i px", async (colorScheme, width) => {
+  ] as const;
+  test.each(ends(looks))("has no violations in %s colours at %i px", async (colorScheme, width) => {
     const page = await openExplain({ colorScheme, viewport: { width, height: 900 } });
     expect(await axe(page)).toEqual([]);
     await button(page, "JSON parsed and serialized again").click();

@@ -73,7 +73,7 @@ describeWithBrowser("the pages of the site", () => {
       allow: [missing],
     });
     const wide: string[] = [];
-    for (const file of eachNth(pagesIn(await builtSite()), 3)) {
+    for (const file of eachNth(pagesIn(await builtSite()), 6)) {
       await show(page, `/${file.replace(/(?:index)?\.html$/, "")}`);
       if (await scrollsSideways(page)) wide.push(file);
     }

@@ -23,7 +23,7 @@ describeWithPostgres("an Express receiver that does not use this library", () =>
   });
   afterAll(() => server.close());
 
-  test.concurrent.for(eachNth(planted, 3))("%s: %j", async (one, { expect, onTestFinished }) => {
+  test.concurrent.for(eachNth(planted, 5))("%s: %j", async (one, { expect, onTestFinished }) => {
     const [handler, expected, advice, crossings, requests] = one;
     const run = start(
       [

@@ -26,7 +26,7 @@ describeWithPostgres("a server that freezes until another one has taken over", (
   });
   afterAll(() => server.close());
 
-  test.concurrent.for(eachNth(planted, 2))(
+  test.concurrent.for(eachNth(planted, 3))(
     "$name: the findings of form A, also before the handler",
     async (one, { expect, onTestFinished }) => {
       const inProcess = await reportOf(one, { maxFaults: 1, faults: ["freeze"] });
