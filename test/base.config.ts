@@ -28,7 +28,7 @@ export default defineConfig({
     // The limit ends tests that hang, and no others: they must pass on a busy machine.
     testTimeout: 600_000,
     hookTimeout: 600_000,
-    expect: { poll: { timeout: 60_000 } },
+    expect: { poll: { timeout: 300_000 } },
     // Many tests wait for servers and processes, so more files than cores run at a time.
     maxWorkers: 2 * availableParallelism(),
     sequence: { sequencer: LongestFirst },

@@ -48,7 +48,7 @@ export async function openPage(origin: string, options: PageOptions = {}): Promi
     ...chosen,
   });
   // The limit is shorter than that of a test, so that the error names the missing element.
-  context.setDefaultTimeout(60_000);
+  context.setDefaultTimeout(300_000);
   const problems = watchPages(context, origin, allow);
   onTestFinished(async () => {
     await problems.settled();

@@ -1,6 +1,7 @@
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 import { chromium, type Browser, type BrowserContext } from "playwright-core";
+import { NotStartedError } from "./setup-errors.js";
 
 /**
  * The path of the system's `chromium-headless-shell`, which takes a third of the processor time, or else of
@@ -29,20 +30,24 @@ export interface ChromiumOptions {
 /**
  * Starts the system's Chromium without a window. It reaches 127.0.0.1 and localhost, and no other host.
  *
- * @throws Error if it is not installed
+ * @throws Error if it is not installed, or does not start
  */
 export async function launchChromium({ addresses = {} }: ChromiumOptions = {}): Promise<Browser> {
-  return chromium.launch(settings(addresses));
+  return chromium.launch(settings(addresses)).catch(notStarted);
 }
 
 /**
  * Starts the same Chromium with a new profile, as a person has one. A context of {@link launchChromium} is
  * incognito, and there Chromium connects to no host ahead of a request.
  *
- * @throws Error if it is not installed
+ * @throws Error if it is not installed, or does not start
  */
 export async function openProfile(): Promise<BrowserContext> {
-  return chromium.launchPersistentContext("", settings({}));
+  return chromium.launchPersistentContext("", settings({})).catch(notStarted);
+}
+
+function notStarted(cause: unknown): never {
+  throw new NotStartedError("Chromium did not start.", { cause });
 }
 
 function settings(addresses: Readonly<Record<string, string>>) {

@@ -9,8 +9,8 @@ export interface OpenSandbox {
   readonly lines: readonly string[];
 }
 
-/** A manual clock that waits for what a receiver does, however busy the machine is. */
-const patient = { mode: "manual", patienceMs: 600_000 } as const;
+/** A manual clock that waits longer for a receiver than by default, because a machine may be busy. */
+const patient = { mode: "manual", patienceMs: 20_000 } as const;
 
 /** Opens a sandbox on a free port, on a manual clock unless `options` has another one, until the test ends. */
 export async function openSandbox(options: SandboxOptions = {}): Promise<OpenSandbox> {

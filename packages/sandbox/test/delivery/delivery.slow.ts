@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { DatabaseSync } from "@photostructure/sqlite";
 import { gate } from "@svc-webhooks/kit/gate";
 import { until } from "@svc-webhooks/kit/until";
+import type { SandboxOptions } from "@svc-webhooks/sandbox";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createEngine } from "../../src/delivery/engine.js";
 import type { EndpointRecord } from "../../src/state/records.js";
@@ -11,8 +12,9 @@ import type { StateOptions } from "../../src/state/state.js";
 import type { Delivery } from "@svc-webhooks/kit/sandbox-responses";
 import {
   hmac,
+  impatient,
   newFile,
-  open,
+  open as openSandbox,
   receiver,
   type Opened,
   type Receiver,
@@ -21,6 +23,9 @@ import {
 import { newWorld } from "../world.js";
 
 const attemptsPerEndpoint = 10;
+
+/** Opens a sandbox. Many receivers of these tests never respond. */
+const open = (options: SandboxOptions = {}) => openSandbox({ clock: impatient, ...options });
 
 const only = async ({ deliveries }: Opened): Promise<Delivery> => {
   const all = await deliveries();

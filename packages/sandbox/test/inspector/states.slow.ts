@@ -1,7 +1,7 @@
 import { present } from "@svc-webhooks/kit/present";
 import { describe, expect, test } from "vitest";
 import type { SandboxOptions } from "@svc-webhooks/sandbox";
-import { newFile, receiver, type Respond } from "../support.js";
+import { impatient, newFile, receiver, type Respond } from "../support.js";
 import {
   all,
   attr,
@@ -322,7 +322,10 @@ describe("a failed attempt says in words what happened", () => {
   });
 
   test("no response in time, with the assumption", async () => {
-    const opened = await openPage({ assumptions: { "A-10": "timeout:1s", "A-09": "1h" } });
+    const opened = await openPage({
+      clock: impatient,
+      assumptions: { "A-10": "timeout:1s", "A-09": "1h" },
+    });
     opened.sandbox.deliverTo(() => new Promise<Response>(() => {}));
     await opened.register("http://127.0.0.1:1/", "email.sent");
     await opened.send();

@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import type { SandboxOptions } from "@svc-webhooks/sandbox";
 import { sqliteJournal } from "../../src/state/sqlite-journal.js";
 import { createState } from "../../src/state/state.js";
-import { email, hmac, newFile, open, receiver, type Opened } from "../support.js";
+import { email, hmac, impatient, newFile, open, receiver, type Opened } from "../support.js";
 
 /** Copies the file as a kill at this moment would leave it. */
 function copyOf(file: string): string {
@@ -55,7 +55,7 @@ describe("after a kill, the next process", () => {
 
   test("makes an attempt again that was running", async () => {
     const data = newFile();
-    const first = await open({ data });
+    const first = await open({ data, clock: impatient });
     const { url, got } = await receiver((response, n) => void (n > 1 && response.end()));
     await first.register(url);
     await first.send();
@@ -68,7 +68,7 @@ describe("after a kill, the next process", () => {
 
   test("sends nothing to an endpoint that was archived during the attempt", async () => {
     const data = newFile();
-    const first = await open({ data });
+    const first = await open({ data, clock: impatient });
     const { url, got } = await receiver(() => {});
     const { id } = await first.register(url);
     await first.send();
