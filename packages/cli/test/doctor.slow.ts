@@ -44,15 +44,14 @@ const app = (build: (app: Express) => void): RequestListener => {
   return one as RequestListener;
 };
 
-/** A listener that never responds. */
-const silent: RequestListener = () => {};
+interface Examination {
+  readonly args?: readonly string[];
+  /** How long the command waits for each response. Less than the default only if there is none. */
+  readonly seconds?: number | undefined;
+}
 
-/** Runs the command. It waits for each response for `seconds`: 30 if there is one, however busy the machine is. */
-async function examine(
-  listener: RequestListener,
-  args: readonly string[] = [],
-  seconds = listener === silent ? 2 : 30,
-) {
+/** Runs the command. By default, a response comes in time, however busy the machine is. */
+async function examine(listener: RequestListener, { args = [], seconds = 30 }: Examination = {}) {
   const port = await listen(listener);
   const url = `http://127.0.0.1:${port}/webhooks`;
   const keys = ["--secret-env=SECRET", "--previous-secret-env=OLD"];
@@ -160,12 +159,11 @@ describe("finds nothing wrong with hand-written receivers without a mistake", ()
   );
 
   test.each([
-    ["closes connections", hangUp, 30],
-    ["leaves requests without a response", () => {}, 5],
+    ["closes connections", hangUp, {}],
+    ["leaves requests without a response", () => {}, { seconds: 5 }],
   ])("a lock that %s after wrong signatures is named once as not judged", async (...row) => {
-    const [, drop, seconds] = row;
-    const lock = locking(isGenuine, drop);
-    const { code, value, findings } = await examine(lock, [], seconds);
+    const [, drop, waiting] = row;
+    const { code, value, findings } = await examine(locking(isGenuine, drop), waiting);
     expect([code, findings]).toEqual([0, []]);
     const [first, ...others] = value["not_judged"] as readonly string[];
     expect(first).toMatch(
@@ -358,13 +356,11 @@ const early: RequestListener = (request, response) => {
   else handWritten(isGenuine)(request, response);
 };
 
-interface Bad {
+interface Bad extends Pick<Examination, "seconds"> {
   readonly name: string;
   readonly listener: RequestListener;
   readonly ids: readonly string[];
   readonly mistake?: string;
-  /** How long the command waits for each response, if some requests get none. */
-  readonly seconds?: number;
 }
 
 const bad: readonly Bad[] = [
@@ -652,7 +648,7 @@ const bad: readonly Bad[] = [
     listener: early,
     ids: ["wrong_secret_accepted", "altered_body_accepted", "early_success"],
   },
-  { name: "no response", listener: silent, ids: ["hangs"] },
+  { name: "no response", listener: () => {}, ids: ["hangs"], seconds: 2 },
   {
     name: "a closed connection",
     listener: (request) => void request.socket.destroy(),
@@ -692,7 +688,7 @@ describe("states what a receiver of svc-webhooks says of itself", () => {
     ["misconfigured", { secret: () => Promise.reject(new Error("no vault")) }],
     ["event_untyped", { eventType: () => "" }],
   ])("%s", async (code, options, ...args) => {
-    const { code: exit, findings } = await examine(node(receiver(options)), args);
+    const { code: exit, findings } = await examine(node(receiver(options)), { args });
     const { happened, cause, fix } = outcomeTexts[code];
     expect(exit).toBe(1);
     expect(findings).toEqual([
@@ -703,14 +699,14 @@ describe("states what a receiver of svc-webhooks says of itself", () => {
   test("nothing of a receiver whose handler takes events of the type", async () => {
     const types: string[] = [];
     const on = { "email.sent": ({ type }: { type: string }) => void types.push(type) };
-    const { code, ids } = await examine(node(receiver({ on })), ["--event=email.sent"]);
+    const { code, ids } = await examine(node(receiver({ on })), { args: ["--event=email.sent"] });
     expect([code, ids, new Set(types)]).toEqual([0, [], new Set(["email.sent"])]);
   });
 });
 
 describe("names what is wrong", () => {
   test.each(bad)("$name", async ({ listener, ids, mistake, seconds }) => {
-    const { code, findings, ids: found } = await examine(listener, [], seconds);
+    const { code, findings, ids: found } = await examine(listener, { seconds });
     expect({ code, found }).toEqual({ code: 1, found: ids });
     expect(findings[0]?.mistake).toBe(mistake);
     for (const { saw, cause, fix } of findings) {
@@ -719,16 +715,21 @@ describe("names what is wrong", () => {
     }
   });
 
-  test.each<[string, RequestListener, RegExp]>([
-    ["a slow handler as a cause of silence", silent, /handler that takes longer than --timeout/],
+  test.each<[string, RequestListener, RegExp, seconds?: number]>([
+    [
+      "a slow handler as a cause of silence",
+      () => {},
+      /handler that takes longer than --timeout/,
+      2,
+    ],
     [
       "the path of the URL",
       (_request, response) => void response.writeHead(404).end(),
       /Pass the URL with the receiver's path/,
     ],
     ["the next step for a wrong secret", handWritten(() => false), /svc-webhooks verify --explain/],
-  ])("names %s", async (_what, listener, text) => {
-    const { findings } = await examine(listener);
+  ])("names %s", async (_what, listener, text, seconds) => {
+    const { findings } = await examine(listener, { seconds });
     expect(findings.map(({ cause, fix }) => `${cause} ${fix}`)).toEqual([
       expect.stringMatching(text),
     ]);

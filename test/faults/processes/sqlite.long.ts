@@ -4,8 +4,9 @@ import { describe, expect, test } from "vitest";
 import { eachExactlyOnce, runChaos } from "./run.js";
 import { sqliteWorld } from "./world.js";
 
-/** How many processes the first test kills. The second test also kills, so without this variable, the first runs only in full. */
 const { SQLITE_KILLS } = process.env;
+
+/** How many processes the first test kills. */
 const kills = Number(SQLITE_KILLS ?? 40);
 
 /** Stops a test that hangs. The restarts of killed processes take seconds each on a busy machine. */
@@ -14,6 +15,7 @@ const timeout = Math.max(1_800_000, kills * 10_000);
 const newSeed = process.env["CHAOS_SEED"]?.split(",")[0] ?? String(Date.now() % 100_000);
 
 describe("receivers with `transaction` on one SQLite file", () => {
+  // The next test kills processes too.
   const seeds = SQLITE_KILLS || isFull ? [newSeed] : [];
   test.for(seeds)(
     "apply each event exactly once while they are killed, seed %s",
