@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { rolldown } from "rolldown";
 import { isPackage } from "./is-package.js";
 import { extensionAlias, texts } from "./texts.js";
@@ -15,6 +15,9 @@ import { extensionAlias, texts } from "./texts.js";
  * from the extension of a declaration which of the two it describes.
  *
  * An entry `name.node.js` is `name.js` for Node alone, with the package's `imports` that Node selects included.
+ *
+ * The arguments name modules of `src` that `index` exports as a whole, such as `errors`: the other entries import them from
+ * the package itself, so that `instanceof` recognizes their errors, and an app does not load them twice.
  */
 
 /** Every JavaScript file under `dist` that a package.json field names, whatever its conditions. */
@@ -45,6 +48,15 @@ const onNode = Object.fromEntries(
   ),
 );
 
+const shared = new Set(process.argv.slice(2).map((name) => join(process.cwd(), `src/${name}.ts`)));
+const fromIndex = {
+  name: "from-index",
+  resolveId: (source, importer) =>
+    importer && shared.has(join(dirname(importer), source.replace(/\.js$/, ".ts")))
+      ? { id: manifest.name, external: true }
+      : undefined,
+};
+
 for (const file of files) {
   const [, name, isForNode, extension] = /^\.\/dist\/(.+?)(\.node)?\.(c?js)$/.exec(file);
   const alias = isForNode ? onNode : {};
@@ -53,7 +65,7 @@ for (const file of files) {
     external: (id) => isPackage(id) && !(id in alias),
     tsconfig: "tsconfig.build.json",
     resolve: { alias, extensionAlias },
-    plugins: [texts],
+    plugins: name === "index" ? [texts] : [fromIndex, texts],
   });
   await bundle.write({
     dir: "dist",
