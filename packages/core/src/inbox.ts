@@ -13,3 +13,7 @@ export type { InboxJob } from "./inbox/job.js";
 export type { EnqueueContext } from "./setup/queued-handler.js";
 export { runJob } from "./inbox/run-job.js";
 export type { RunJobOptions, Verdict } from "./inbox/run-job.js";
+export { errorText } from "./inbox/error-text.js";
+export { oncePerMinute } from "./inbox/once-per-minute.js";
+export { assertWhole, longestRetryMs, retryDelays } from "./inbox/retry.js";
+export type { RetryDelays, RetryLimits, RetryOptions } from "./inbox/retry.js";

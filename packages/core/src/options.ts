@@ -265,4 +265,14 @@ export interface ResumeOptions extends ReceiveOptions {
    * event no longer reports that it was dropped.
    */
   readonly onError?: ((error: unknown) => unknown) | undefined;
+  /**
+   * Whether a run that fails parks the event, because the caller makes no other attempt by itself. The next `resume`
+   * then starts at run 1, so `maxRuns` counts from the start. Default false.
+   */
+  readonly isLast?: boolean | undefined;
+  /**
+   * Parks the event with this reason instead of running it: for an event whose last run left no result. The claim waits
+   * for that run's lease, so that it cannot commit in `transaction` afterwards. Default: the event runs.
+   */
+  readonly giveUp?: string | undefined;
 }

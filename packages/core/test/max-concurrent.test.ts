@@ -80,6 +80,22 @@ describe("maxConcurrent", () => {
     expect(new Set(codes)).toEqual(new Set(["body_timeout"]));
   });
 
+  test("does not count resumed deliveries, which their queue limits", async () => {
+    const bench = gated({ maxConcurrent: 1 });
+    const resumed = bench.receiver.resume(
+      await signed(undefined, { "x-svc-delivery-id": "dlv_1" }),
+    );
+    await settled();
+    const delivery = await signed(undefined, { "x-svc-delivery-id": "dlv_2" });
+    const received = bench.receiver.receive(delivery);
+    await settled();
+    expect(bench.contexts).toHaveLength(2);
+    await bench.finish();
+    expect((await resumed).code).toBe("processed");
+    expect((await received).code).toBe("processed");
+    expect(await bench.receiver.drain({ deadlineMs: 1_000 })).toBe(0);
+  });
+
   test("does not refuse resumed deliveries, which their queue limits", async () => {
     const bench = gated({ maxConcurrent: 1 });
     const first = send(bench.receiver);

@@ -1,8 +1,9 @@
 import { eventBody, secret, signed } from "@svc-webhooks/kit/deliveries";
+import { gate } from "@svc-webhooks/kit/gate";
 import { settled } from "@svc-webhooks/kit/settled";
 import { fakeClock } from "@svc-webhooks/testing";
 import { describe, expect, test } from "vitest";
-import { inboxFor, runJob, type InboxJob } from "../src/inbox.js";
+import { inboxFor, retryDelays, runJob, type InboxJob } from "../src/inbox.js";
 import {
   createReceiver,
   memoryStore,
@@ -159,7 +160,11 @@ describe("runJob", () => {
     stopping.abort();
     const before = await runJob(receiver, jobs[0], { clock, signal: stopping.signal });
     for (const verdict of [await during, before]) {
-      expect(verdict).toMatchObject({ action: "retry", error: { code: "store_unavailable" } });
+      expect(verdict).toMatchObject({
+        action: "retry",
+        error: { code: "store_unavailable" },
+        isUnused: true,
+      });
       expect(verdict).not.toHaveProperty("afterMs");
     }
   });
@@ -170,6 +175,11 @@ describe("runJob", () => {
       "retries after the time of a RetryError",
       new RetryError({ retryAfterMs: 90_000 }),
       { action: "retry", afterMs: 90_000 },
+    ],
+    [
+      "retries after a day if a RetryError has a time instead of a pause",
+      new RetryError({ retryAfterMs: 1_900_000_000_000 }),
+      { action: "retry", afterMs: 86_400_000 },
     ],
     [
       "retries immediately after a negative time",
@@ -207,6 +217,50 @@ describe("runJob", () => {
     expect(runs.map(({ run }) => run)).toEqual([1, 2, 1]);
   });
 
+  describe("with the number of the attempt", () => {
+    const of = retryDelays({ limit: 2, firstMs: 1_000, mostMs: 1_000 });
+    const failing = () => Promise.reject(new Error("no"));
+
+    test("states the delay after each attempt but the last, which buries the event", async () => {
+      const { accept, jobs, receiver, clock, runs } = bench(failing, { maxRuns: 2 });
+      await accept();
+      const attempt = (number: number) =>
+        runJob(receiver, jobs[0], { clock, attempt: { number, of } });
+      const first = await attempt(1);
+      expect(first).toMatchObject({ action: "retry", error: { message: "no" } });
+      const { afterMs = 0 } = first as { readonly afterMs?: number };
+      expect(afterMs).toBeGreaterThanOrEqual(500);
+      expect(afterMs).toBeLessThanOrEqual(1_000);
+      expect(await attempt(2)).toMatchObject({ action: "dead", error: { message: "no" } });
+      // Its letter is retried: all attempts again, although the receiver limits its runs.
+      expect(await attempt(1)).toMatchObject({ action: "retry" });
+      expect(await attempt(2)).toMatchObject({ action: "dead", error: { message: "no" } });
+      expect(runs.map(({ run }) => run)).toEqual([1, 2, 1, 2]);
+    });
+
+    test("takes an event from a last attempt that left no result, without a run", async () => {
+      const frozen = gate();
+      const { accept, jobs, store, build, clock, runs } = bench(() => frozen.opened);
+      await accept();
+      const owner = build({ store: { ...store, extend: () => false } });
+      const last = runJob(owner, jobs[0], { clock, attempt: { number: 2, of } });
+      await settled();
+      const next = runJob(build(), jobs[0], { clock, attempt: { number: 3, of } });
+      await clock.advance(60 * second);
+      expect(await next).toMatchObject({
+        action: "dead",
+        error: { message: "The last attempt of this event left no result." },
+      });
+      expect(
+        await store.peek?.([jobs[0]?.key ?? ""], { signal: new AbortController().signal }),
+      ).toEqual(["parked"]);
+      frozen.open();
+      expect(await last).toMatchObject({ action: "done" });
+      expect(runs).toHaveLength(1);
+      expect(runs[0]?.signal.aborted).toBe(true);
+    });
+  });
+
   test("retries events that the options of today refuse", async () => {
     const { accept, work, build } = bench();
     await accept();
@@ -233,7 +287,11 @@ describe("runJob", () => {
     void work();
     await settled();
     void receiver.drain({ deadlineMs: 60 * second });
-    expect(await work()).toMatchObject({ action: "retry", error: { code: "draining" } });
+    expect(await work()).toMatchObject({
+      action: "retry",
+      error: { code: "draining" },
+      isUnused: true,
+    });
   });
 
   test("buries a job of a receiver with another name, before its handler runs", async () => {

@@ -64,14 +64,20 @@ export interface ReleaseOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The operations of an inbox for operators. `id` is the queue's own id of a job. */
+/**
+ * The operations of an inbox for operators. `id` is the queue's own id of a job. Each call rejects with a `WebhookError`
+ * `queue_unavailable` if the server does not reply within 10 s.
+ */
 export interface InboxAdmin {
   stats(): Promise<InboxStats>;
   /** Lists jobs, oldest first. */
   list(query: InboxQuery): AsyncIterable<InboxEntry>;
   /** Returns one job, or undefined. */
   get(id: string): Promise<InboxEntry | undefined>;
-  /** Runs a dead letter again, with its attempts counted from zero. Returns false unless it is dead. */
+  /**
+   * Runs a dead letter again, with its attempts counted from zero, or a delayed job now. Returns false for a job in another
+   * state.
+   */
   retry(id: string): Promise<boolean>;
   /** Removes a dead letter. Returns false unless it is dead. The event's record stays parked or failed. */
   discard(id: string, reason: string): Promise<boolean>;

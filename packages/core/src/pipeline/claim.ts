@@ -47,7 +47,7 @@ export function claim(state: DeliveryState): MaybePromise<Ending | undefined> {
     if (!state.isResumed) {
       const store = enqueueOf(state.handler);
       if (store) return enqueue(state, store);
-    } else if ((state.expectedKey ?? key) !== key) {
+    } else if ((state.options?.key ?? key) !== key) {
       state.failed(new PermanentError(otherKey));
       return endWith("misconfigured", otherKey);
     }

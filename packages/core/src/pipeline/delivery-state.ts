@@ -49,10 +49,11 @@ export class DeliveryState {
   /** Whether `resume` runs this delivery: verified before, and without the time limit of a waiting sender. */
   readonly isResumed: boolean;
   readonly #pending: PendingWork;
-  readonly #options: ResumeOptions | undefined;
+  /** The options of `receive` or `resume`. */
+  readonly options: ResumeOptions | undefined;
   // The context shares this list. Handlers can replace the context's reference, but not this one.
   readonly #warnings: Warning[];
-  readonly #work: Work = { parts: 0 };
+  readonly #work: Work;
   readonly #times: StageTimes = {};
   readonly #startedAt: number;
   #lapAt: number;
@@ -67,21 +68,12 @@ export class DeliveryState {
     this.config = config;
     this.delivery = delivery;
     this.isResumed = isResumed;
+    this.#work = { parts: 0, isResumed };
     this.#pending = pending;
-    this.#options = options;
+    this.options = options;
     this.#startedAt = this.#lapAt = config.observe ? config.clock.monotonic() : 0;
     this.context = new Context(this);
     this.#warnings = this.context.warnings;
-  }
-
-  /** The key under which a queue has stored this delivery. */
-  get expectedKey(): string | undefined {
-    return this.#options?.key;
-  }
-
-  /** Whether the caller of `resume` decides what happens to a delivery that is parked. */
-  get isKept(): boolean {
-    return !!this.#options?.onError;
   }
 
   /** Refuses a delivery while `maxConcurrent` others are pending. A random pause keeps their senders from returning together. */
@@ -100,7 +92,7 @@ export class DeliveryState {
 
   /** Passes an error of this run to the caller of `resume`. */
   failed(error: unknown): void {
-    neverThrows(() => this.#options?.onError?.(error), this.config.onInternalError)();
+    neverThrows(() => this.options?.onError?.(error), this.config.onInternalError)();
   }
 
   /** Registers work that may outlive the response, for which `drain` waits. */
@@ -117,7 +109,7 @@ export class DeliveryState {
 
   /** Passes work to the platform's `waitUntil`. `drain` does not wait for it. */
   keepAlive(work: Promise<unknown>): void {
-    neverThrows(() => this.#options?.waitUntil?.(work), this.config.onInternalError)();
+    neverThrows(() => this.options?.waitUntil?.(work), this.config.onInternalError)();
   }
 
   warn(warning: Warning, error?: unknown): void {

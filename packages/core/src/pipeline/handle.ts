@@ -13,6 +13,8 @@ export class InvalidEvent extends Error {}
 export function handle(state: DeliveryState, context: DeliveryContext): MaybePromise<unknown> {
   const { maxRuns, events, around } = state.config;
   if ((context.run ?? 0) > maxRuns) throw new PermanentError(`given up after ${maxRuns} runs`);
+  const { giveUp } = state.options ?? {};
+  if (giveUp !== undefined) throw new PermanentError(giveUp);
   const schema = events.get(state.event.type);
 
   const start = (event: unknown) => {

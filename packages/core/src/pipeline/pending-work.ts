@@ -7,6 +7,8 @@ import { assertOption } from "../texts/assert.js";
 /** The number of a delivery's pending parts: its response, its run and the retries of its store calls. */
 export interface Work {
   parts: number;
+  /** Whether `resume` runs the delivery. A shutdown waits for it, and it does not count for `maxConcurrent`. */
+  readonly isResumed: boolean;
 }
 
 /** Counts the verified deliveries that are pending. */
@@ -27,21 +29,27 @@ export interface PendingWork {
  */
 export function trackWork(clock: Clock, mostDeliveries: number): PendingWork {
   let deliveries = 0;
+  let resumed = 0;
   let drains = 0;
   let waiters: (() => void)[] = [];
 
   const whenIdle = () =>
     deliveries > 0 ? new Promise<void>((wake) => waiters.push(wake)) : undefined;
 
+  const count = ({ isResumed }: Work, change: number) => {
+    deliveries += change;
+    if (isResumed) resumed += change;
+  };
+
   return {
     begin(work) {
-      if (work.parts === 0) deliveries += 1;
+      if (work.parts === 0) count(work, 1);
       work.parts += 1;
     },
 
     end(work) {
       work.parts -= 1;
-      if (work.parts === 0) deliveries -= 1;
+      if (work.parts === 0) count(work, -1);
       if (deliveries > 0) return;
       for (const wake of waiters) wake();
       waiters = [];
@@ -49,7 +57,7 @@ export function trackWork(clock: Clock, mostDeliveries: number): PendingWork {
 
     isDraining: () => drains > 0,
 
-    isFull: () => deliveries >= mostDeliveries,
+    isFull: () => deliveries - resumed >= mostDeliveries,
 
     async drain(options) {
       // JavaScript callers may pass anything.

@@ -73,7 +73,7 @@ export function run(state: DeliveryState): MaybePromise<Ending> {
       if (code === "retry_error") ({ retryAfterMs } = error as RetryError);
       if (code === "permanent_error") {
         const { onParked } = config;
-        await underLease(onParked(error, context, state.isKept));
+        await underLease(onParked(error, context, !!state.options?.onError));
         return endWith("parked");
       }
     } catch (failure) {
@@ -88,7 +88,7 @@ export function run(state: DeliveryState): MaybePromise<Ending> {
     // A handler that blocked the event loop may have outlived its lease before the timer could fire.
     state.checkLease();
     claim.held = false;
-    const to = releasedTo(ending);
+    const to = releasedTo(ending, state.options?.isLast === true);
     return tryThen(
       () =>
         closeClaim(config, claim, to, (error, retries) => {
@@ -110,8 +110,8 @@ export function run(state: DeliveryState): MaybePromise<Ending> {
 }
 
 /** The state to release the record to; undefined to complete it. */
-const releasedTo = ({ code }: Ending) =>
-  code === "processed" ? undefined : code === "parked" ? code : "failed";
+const releasedTo = ({ code }: Ending, isLast: boolean) =>
+  code === "processed" ? undefined : code === "parked" || isLast ? "parked" : "failed";
 
 const isIterator = (result: unknown) =>
   typeof (result as Partial<Iterator<unknown>> | null | undefined)?.next === "function";

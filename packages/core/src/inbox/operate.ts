@@ -1,0 +1,238 @@
+import { assertOptions, assertValid } from "../checks.js";
+import { systemClock, type Clock } from "../clock.js";
+import { WebhookError } from "../errors.js";
+import { longestDelayMs } from "../lib/times.js";
+import type { MaybePromise } from "../store.js";
+import type { InboxAdmin, InboxEntry, InboxQuery, InboxState, ReleaseOptions } from "./admin.js";
+import type { InboxJob } from "./job.js";
+
+const states: readonly unknown[] = ["ready", "delayed", "active", "dead"] satisfies InboxState[];
+
+/** Asserts that an option is a number of jobs, or absent. */
+function assertCount(value: number | undefined, option: string, least: number): void {
+  const isCount = value === undefined || value === Infinity || Number.isSafeInteger(value);
+  assertValid(
+    isCount && (value ?? Infinity) >= least,
+    option,
+    `\`${option}\` must be a whole number from ${least}.`,
+  );
+}
+
+/**
+ * For queues: checks the parameter of `InboxAdmin.list`.
+ *
+ * @throws ReceiverConfigError `invalid_option`, `unknown_option`
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { assertQuery } from "@svc-webhooks/core/engine";
+ *
+ * assertQuery({ state: "dead", limit: 10 });
+ * assert.throws(() => assertQuery({ state: "failed" } as never), { option: "query.state" });
+ * ```
+ */
+export function assertQuery(query: InboxQuery): void {
+  assertOptions(query, ["state", "type", "after", "limit"], "query");
+  const { state, type, after, limit } = query;
+  assertValid(
+    states.includes(state),
+    "query.state",
+    '`query.state` must be "ready", "delayed", "active" or "dead".',
+  );
+  for (const [name, value] of Object.entries({ type, after })) {
+    const option = `query.${name}`;
+    const isText = value === undefined || typeof value === "string";
+    assertValid(isText, option, `\`${option}\` must be a string.`);
+  }
+  assertCount(limit, "query.limit", 0);
+}
+
+/**
+ * For queues: checks the parameter of `InboxAdmin.release`.
+ *
+ * @throws ReceiverConfigError `invalid_option`, `unknown_option`
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { assertRelease } from "@svc-webhooks/core/engine";
+ *
+ * assertRelease({ perSecond: 5, stopAfter: 3 });
+ * assert.throws(() => assertRelease({ perSecond: 0 }), { option: "perSecond" });
+ * ```
+ */
+export function assertRelease(options: ReleaseOptions): void {
+  assertOptions(options, ["perSecond", "limit", "stopAfter", "type", "signal"]);
+  const { perSecond, limit, stopAfter, type, signal } = options;
+  const isRate = typeof perSecond === "number" && perSecond >= 0.001 && perSecond <= 1_000;
+  assertValid(isRate, "perSecond", "`perSecond` must be a number from 0.001 to 1,000.");
+  assertCount(limit, "limit", 0);
+  assertCount(stopAfter, "stopAfter", 1);
+  assertValid(type === undefined || typeof type === "string", "type", "`type` must be a string.");
+  const isSignal = signal === undefined || signal instanceof AbortSignal;
+  assertValid(isSignal, "signal", "`signal` must be an AbortSignal.");
+}
+
+/** How often {@link releaseLetters} counts the jobs that have failed again, in milliseconds. */
+const countEveryMs = 200;
+
+/**
+ * For queues: runs dead letters again, one after the other, at the rate of the options, until their limit or until too
+ * many have failed again.
+ *
+ * @param letters returns the letters of the start with this type, the oldest first. Those that die again are not among them
+ * @param countFailed returns how many of the released jobs have failed again
+ * @throws ReceiverConfigError as {@link assertRelease}
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { releaseLetters } from "@svc-webhooks/core/engine";
+ *
+ * async function* letters() {
+ *   yield* [{ id: "1" }, { id: "2" }];
+ * }
+ * const retry = async () => true;
+ * const countFailed = () => 0;
+ * const result = await releaseLetters(letters, retry, countFailed, { perSecond: 1_000 });
+ * assert.deepEqual(result, { released: 2, failedAgain: 0 });
+ * ```
+ */
+export async function releaseLetters(
+  letters: (type: string | undefined) => AsyncIterable<{ readonly id: string }>,
+  retry: InboxAdmin["retry"],
+  countFailed: (released: readonly string[]) => MaybePromise<number>,
+  options: ReleaseOptions,
+  clock: Clock = systemClock,
+): Promise<{ readonly released: number; readonly failedAgain: number }> {
+  assertRelease(options);
+  const { perSecond, limit = Infinity, stopAfter = Infinity, type, signal } = options;
+  const released: string[] = [];
+  const began = clock.monotonic();
+  let countedAt = -Infinity;
+  const hasStopped = async () => {
+    if (stopAfter === Infinity || clock.monotonic() - countedAt < countEveryMs) return false;
+    countedAt = clock.monotonic();
+    return (await countFailed(released)) >= stopAfter;
+  };
+  for await (const { id } of letters(type)) {
+    if (released.length >= limit) break;
+    const dueAt = began + (released.length * 1_000) / perSecond;
+    await pause(clock, dueAt - clock.monotonic(), signal);
+    if (signal?.aborted || (await hasStopped())) break;
+    if (await retry(id)) released.push(id);
+  }
+  return { released: released.length, failedAgain: await countFailed(released) };
+}
+
+/** Resolves after `ms`, or as soon as the signal is aborted. */
+const pause = (clock: Clock, ms: number, signal: AbortSignal | undefined): Promise<void> =>
+  new Promise((resolve) => {
+    if (ms <= 0 || signal?.aborted) return resolve();
+    const end = () => {
+      cancel();
+      signal?.removeEventListener("abort", end);
+      resolve();
+    };
+    const cancel = clock.after(Math.min(ms, longestDelayMs), end);
+    signal?.addEventListener("abort", end);
+  });
+
+/**
+ * For queues: returns the members of an entry that the data of its job decide. Another application may have stored
+ * anything.
+ *
+ * @param storedAt when the job was stored, in epoch milliseconds
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { entryOf } from "@svc-webhooks/core/engine";
+ *
+ * const { key, body } = entryOf({ key: "a", body: "{}" }, Date.now());
+ * assert.equal(key, "a");
+ * assert.deepEqual(body(), new TextEncoder().encode("{}"));
+ * ```
+ */
+export function entryOf(
+  data: unknown,
+  storedAt: number,
+): Pick<InboxEntry, "key" | "type" | "deliveryId" | "receivedAt" | "body"> {
+  const { key, type, deliveryId, receivedAt, body, base64 } = Object(data) as {
+    readonly [Name in keyof InboxJob]?: unknown;
+  };
+  return {
+    key: textOf(key),
+    type: textOf(type),
+    deliveryId: textOf(deliveryId),
+    receivedAt: typeof receivedAt === "number" ? receivedAt : storedAt,
+    body: () => bytesOf(textOf(body), base64 === true),
+  };
+}
+
+const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
+
+function bytesOf(text: string, isBase64: boolean): Uint8Array {
+  if (isBase64) {
+    try {
+      return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+    } catch {
+      // Another application has stored something else. An operator sees it as it is.
+    }
+  }
+  return new TextEncoder().encode(text);
+}
+
+/** The characters that PostgreSQL does not store: NUL and half a character. */
+const unstorable = /[\0\p{Cs}]/u;
+
+/**
+ * For queues: asserts what `partitionBy` has returned for an event.
+ *
+ * @throws WebhookError `invalid_partition`
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { assertPartition } from "@svc-webhooks/core/engine";
+ *
+ * assertPartition("order_1");
+ * assert.throws(() => assertPartition(""), { code: "invalid_partition" });
+ * ```
+ */
+export function assertPartition(partition: unknown): asserts partition is string | undefined {
+  if (partition === undefined) return;
+  // A longer one does not fit into an index of PostgreSQL.
+  const isText = typeof partition === "string" && partition !== "" && partition.length <= 500;
+  if (isText && !unstorable.test(partition)) return;
+  // A promise that rejects would end the process.
+  void Promise.resolve(partition).catch(() => {});
+  throw new WebhookError(
+    "invalid_partition",
+    "`partitionBy` must return a string of 1 to 500 characters without NUL and without lone surrogates, or undefined for an event without order. It must not return a promise.",
+  );
+}
+
+/**
+ * For queues: asserts that an option is the name of a queue, which leaves `<name>.dead` for its dead letters.
+ *
+ * @throws ReceiverConfigError `invalid_option`
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { assertQueueName } from "@svc-webhooks/core/engine";
+ *
+ * assertQueueName("mail", "queue");
+ * assert.throws(() => assertQueueName("mail.dead", "queue"), { option: "queue" });
+ * ```
+ */
+export function assertQueueName(name: unknown, option: string): asserts name is string {
+  const isName = typeof name === "string" && /^[\w./-]{1,200}$/.test(name);
+  assertValid(
+    isName && !/\.dead$/i.test(name),
+    option,
+    `\`${option}\` must have 1 to 200 characters: letters, digits, and \`_\`, \`-\`, \`.\` or \`/\`. It must not end in \`.dead\`: such a queue contains the dead letters of another one.`,
+  );
+}

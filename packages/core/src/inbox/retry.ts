@@ -1,0 +1,90 @@
+import { assertOptions, assertValid } from "../checks.js";
+import { isWhole } from "../lib/is-whole.js";
+
+/** The attempts of an event, and the delays between them, which double from `firstMs` to `mostMs`, with jitter. */
+export interface RetryOptions {
+  /** The number of attempts before an event becomes a dead letter, 1 … 1,000. Default 20. */
+  readonly limit?: number | undefined;
+  /** The longest delay after the first attempt, in milliseconds, 1 … 86,400,000. Default 1,000. */
+  readonly firstMs?: number | undefined;
+  /** The longest delay, in milliseconds, `firstMs` … 86,400,000. Default 600,000 (10 min), or `firstMs` if that is more. */
+  readonly mostMs?: number | undefined;
+}
+
+/** The limits of an engine whose own are narrower than those of {@link RetryOptions}. */
+export interface RetryLimits {
+  /** The most attempts. Default 1,000. */
+  readonly attempts?: number | undefined;
+  /** The shortest delay, in milliseconds. Default 1. */
+  readonly leastMs?: number | undefined;
+  /** The longest delay, in milliseconds. Default 86,400,000. */
+  readonly mostMs?: number | undefined;
+}
+
+/** The attempts of a job, and the delays between them. */
+export interface RetryDelays {
+  readonly limit: number;
+  readonly firstMs: number;
+  readonly mostMs: number;
+  /** Returns the delay after an attempt, counted from 1, in milliseconds: between half of the longest and all of it. */
+  readonly delayMs: (attempt: number) => number;
+}
+
+/** The longest delay that a job waits for, in milliseconds: one day. */
+export const longestRetryMs = 86_400_000;
+
+/**
+ * For queues: checks the option `retry`, and returns what it means.
+ *
+ * @throws ReceiverConfigError `invalid_option`, `unknown_option`
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { retryDelays } from "@svc-webhooks/core/inbox";
+ *
+ * const { limit, delayMs } = retryDelays({ limit: 5 });
+ * assert.equal(limit, 5);
+ * assert.ok(delayMs(1) >= 500 && delayMs(1) <= 1_000);
+ * ```
+ */
+export function retryDelays(retry: RetryOptions = {}, limits: RetryLimits = {}): RetryDelays {
+  assertOptions(retry, ["limit", "firstMs", "mostMs"], "retry");
+  const { attempts = 1_000, leastMs = 1, mostMs: longestMs = longestRetryMs } = limits;
+  const { limit = 20, firstMs = Math.max(1_000, leastMs) } = retry;
+  const { mostMs = Math.max(600_000, firstMs) } = retry;
+  assertWhole(limit, "retry.limit", 1, attempts);
+  assertWhole(firstMs, "retry.firstMs", leastMs, longestMs);
+  assertWhole(mostMs, "retry.mostMs", firstMs, longestMs);
+  return {
+    limit,
+    firstMs,
+    mostMs,
+    delayMs(attempt) {
+      const ms = Math.min(mostMs, firstMs * 2 ** (attempt - 1));
+      return Math.ceil(ms * (0.5 + Math.random() / 2));
+    },
+  };
+}
+
+/**
+ * For queues: asserts that an option is a whole number in a range.
+ *
+ * @throws ReceiverConfigError `invalid_option`
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { assertWhole } from "@svc-webhooks/core/inbox";
+ *
+ * assertWhole(16, "concurrency", 1, 1_000);
+ * assert.throws(() => assertWhole(0, "concurrency", 1, 1_000), { code: "invalid_option" });
+ * ```
+ */
+export function assertWhole(value: unknown, option: string, least: number, most: number): void {
+  assertValid(
+    isWhole(value as number, least, most),
+    option,
+    `\`${option}\` must be a whole number from ${least} to ${most}.`,
+  );
+}
