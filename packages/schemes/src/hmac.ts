@@ -14,7 +14,7 @@ import {
 import { keyReader } from "./lib/keys.js";
 import { andThen } from "./lib/maybe-promise.js";
 import { inspectOne } from "./lib/one-signature.js";
-import { filled } from "./lib/text.js";
+import { filled, single } from "./lib/text.js";
 import { timeProblem, toleranceOf } from "./lib/time.js";
 
 /**
@@ -115,7 +115,10 @@ export function hmac(options: HmacOptions): Scheme<HmacClaim> {
     eventType:
       type === undefined
         ? undefined
-        : (body, _bytes, lookup) => filled(readField(type, body, lookup)),
+        : (body, _bytes, lookup) => {
+            const value = readField(type, body, lookup);
+            return filled(typeof type === "string" ? single(String(value)) : value);
+          },
     eventId: typeof id === "function" ? (body) => filled(id(body)) : undefined,
   };
 }

@@ -3,6 +3,7 @@ import { base64Digest } from "./lib/digests.js";
 import { importHmacKey, type HmacClaim } from "./lib/hmac-key.js";
 import { textKey } from "./lib/keys.js";
 import { inspectOne } from "./lib/one-signature.js";
+import { single } from "./lib/text.js";
 
 const name = "x-shopify-hmac-sha256";
 const deliveryId = "x-shopify-webhook-id";
@@ -51,6 +52,6 @@ export function shopify(options: Readonly<Record<never, never>> = {}): Scheme<Hm
     ),
     importKey: importHmacKey,
     identify: ({ header }) => ({ deliveryId: header(deliveryId) }),
-    eventType: (_body, _bytes, header) => header(topic),
+    eventType: (_body, _bytes, header) => single(header(topic)),
   };
 }

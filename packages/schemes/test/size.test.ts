@@ -34,11 +34,12 @@ const withoutTexts = (code: string) => code.replaceAll(/`[^`]{25,}`/g, "``");
  * reason here. The texts describe wrong secrets (80 bytes) and options, stale times, forms of headers, and what a
  * sender does not sign. Ed25519 has 90 for the check of small orders, and lists of signatures, which Standard
  * Webhooks, Stripe and Paddle share, cost the latter two 20 more than a list of pairs alone. Loops over digits and
- * base64, which save two thirds of the time of `inspect`, cost up to 30. Clearer texts cost up to 4.
+ * base64, which save two thirds of the time of `inspect`, cost up to 30. Clearer texts cost up to 4. A header
+ * with the type that a proxy has doubled is refused with 15.
  */
 const limits: Readonly<Record<string, readonly [number, number]>> = {
   github: [800, 1_160],
-  shopify: [800, 1_220],
+  shopify: [800, 1_235],
   linear: [800, 1_485],
   paddle: [825, 1_580],
   stripe: [815, 1_566],
@@ -46,7 +47,7 @@ const limits: Readonly<Record<string, readonly [number, number]>> = {
   discord: [1_250, 1_610],
   standardWebhooks: [1_250, 2_095],
   sendgrid: [1_250, 1_720],
-  hmac: [1_250, 2_715],
+  hmac: [1_250, 2_724],
 };
 
 describe.each(Object.entries(limits))("%s", (name, [limit, withTexts]) => {
@@ -68,7 +69,7 @@ describe.each(Object.entries(limits))("%s", (name, [limit, withTexts]) => {
 test("all schemes are small, minified and gzipped", async () => {
   const bundle = await bundled("*");
   expect(sizeOf(withoutTexts(bundle))).toBeLessThanOrEqual(3_600);
-  expect(sizeOf(bundle)).toBeLessThanOrEqual(5_395);
+  expect(sizeOf(bundle)).toBeLessThanOrEqual(5_406);
 });
 
 test("no scheme carries a signer", async () => {

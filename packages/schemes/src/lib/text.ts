@@ -1,3 +1,6 @@
 /** Returns the value if it is a non-empty text. Bodies are JSON, so a field may have any type. */
 export const filled = (value: unknown): string | undefined =>
   typeof value === "string" && value !== "" ? value : undefined;
+
+/** Returns the value of a header, or "" if there are several, such as those of a proxy that doubles it: they arrive joined by a comma. */
+export const single = (value: string): string => (value.includes(",") ? "" : value);
