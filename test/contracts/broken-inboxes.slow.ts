@@ -19,8 +19,11 @@ Each row contains a mistake of a queue, and the cases of the [inbox contract](..
 
 `;
 
+/** The abilities of the simulated queue that are not the default. */
+const able = { demote: true, fill: true, order: true, silence: true };
+
 const casesFor = (makeInbox: MakeInbox, options: InboxContractOptions = {}) =>
-  casesOf((runner) => inboxContract(runner, "a queue", makeInbox, { order: true, ...options }));
+  casesOf((runner) => inboxContract(runner, "a queue", makeInbox, { ...able, ...options }));
 
 const correctInbox = simulatedInbox();
 const limited = { maxBodyBytes: 100_000 };
@@ -77,7 +80,7 @@ test("a queue that refuses receivers of bodies above its limit passes", async ()
   await expect(limit?.run()).resolves.toBeUndefined();
 });
 
-test.each(["admin", "deduplicates", "kill", "order"] as const)(
+test.each(["admin", "deduplicates", "demote", "fill", "kill", "order", "silence"] as const)(
   "cases that need %s are registered only if the queue has it",
   (ability) => {
     const all = casesFor(correctInbox).length;
@@ -100,6 +103,7 @@ test.each<[string, readonly unknown[], string, string]>([
 test.each([
   ["admin", /set `admin: false`/],
   ["kill", /set `kill: false`/],
+  ["silence", /set `silence: false`/],
 ])("a connection without %s fails the cases that need it", async (member, text) => {
   const cases = casesFor(async (settings) => {
     const made = await correctInbox(settings);

@@ -57,7 +57,39 @@ const ending = (
   }),
 });
 
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : "");
+const messageOf = (error: unknown) =>
+  error instanceof Error ? error.message : String((error as { message?: unknown }).message);
+
+const never = () => false;
+
+const parked = { code: "parked" } as const;
+
+/** Returns a mistake in what happens to a copy of a dead letter of an event with a key. */
+const copyingOrdered = (copy: (server: Server, job: InboxJob) => unknown): Mistake => ({
+  enqueue: (correct, server) => async (job, call) => {
+    const entry = await server.memory.admin.get(job.key);
+    const isCopied = entry?.state === "dead" && typeof call.event["group"] === "string";
+    await (isCopied ? copy(server, job) : correct(job, call));
+  },
+});
+
+/** Returns a mistake that makes another job for a copy of a letter with a key, and removes the letter after some runs. */
+function discardingAfter(isRemoved: (outcome: Outcome) => boolean): Mistake {
+  let known: Server | undefined;
+  return {
+    enqueue: (correct, server) => {
+      known = server;
+      return copyingOrdered(storesAgain).enqueue?.(correct, server, never, never) ?? correct;
+    },
+    receiver: ({ resume }) => ({
+      async resume(delivery, options) {
+        const outcome = await resume(delivery, options);
+        if (isRemoved(outcome)) await known?.memory.admin.discard(options?.key ?? "", "");
+        return outcome;
+      },
+    }),
+  };
+}
 
 /** Returns a mistake that treats an outcome as a failure of the handler. */
 const failingOn = (code: OutcomeCode): Mistake =>
@@ -89,8 +121,10 @@ export const brokenInboxes: readonly BrokenInbox[] = [
   broken("reports a job as stored before it is", {
     enqueue:
       (correct, { clock }, isDead) =>
-      async (job, call) =>
-        void clock.after(1_000, () => void (isDead() || correct(job, call))),
+      async (job, call) => {
+        const store = async () => isDead() || correct(job, call);
+        clock.after(1_000, () => void store().catch(() => {}));
+      },
   }),
   broken("reports a job as stored although the connection is lost", {
     enqueue: (correct) => async (job, call) => {
@@ -327,6 +361,101 @@ export const brokenInboxes: readonly BrokenInbox[] = [
   broken(
     "continues a release whose signal is aborted",
     releasing((options) => ({ ...options, signal: undefined })),
+  ),
+  broken("keeps connections that have silently died", { keeps: ["silent"] }),
+  broken("has workers that keep connections that have silently died", {
+    silenced: (workers) => Promise.all(workers.map((worker) => worker.stop({ deadlineMs: 0 }))),
+  }),
+  broken("keeps connections to a primary that was demoted", { keeps: ["replica"] }),
+  broken("lets operators wait for ever for connections that have silently died", {
+    isPatient: true,
+  }),
+  broken("waits for ever for connections that have silently died when its worker stops", {
+    stop: (worker, isSilent) =>
+      isSilent() ? new Promise<never>(() => {}) : worker.stop({ deadlineMs: 10_000 }),
+  }),
+  broken("keeps a verification that has found a silent connection", {
+    enqueue: (correct, _server, _isDead, isSilent) => {
+      let verified: Promise<unknown> | undefined;
+      return async (job, call) => {
+        verified ??= isSilent() ? new Promise(() => {}) : Promise.resolve();
+        await verified;
+        await correct(job, call);
+      };
+    },
+  }),
+  broken("loses jobs when its storage is full", { overflow: () => {} }),
+  broken("keeps the letter of an event of a key that is done", copyingOrdered(storesAgain)),
+  broken("keeps the letter of an event of a key until it dies again", () =>
+    discardingAfter((outcome) => outcome.code === "parked"),
+  ),
+  broken("makes another letter each time that an event of a key dies", () =>
+    discardingAfter((outcome) => outcome.code === "processed"),
+  ),
+  broken(
+    "makes a job dead whose worker died in its last attempt, and leaves its record to that run",
+    () => {
+      let hasKilled = false;
+      return {
+        receiver: ({ resume }) => ({
+          async resume(delivery, options = {}) {
+            const outcome = await resume(delivery, options);
+            const isLeft = hasKilled && options.isLast && outcome.code === "in_flight";
+            return isLeft ? ({ ...outcome, ...parked } as unknown as Outcome) : outcome;
+          },
+        }),
+        async kill(worker) {
+          hasKilled = true;
+          await worker.stop({ deadlineMs: 0 });
+        },
+      };
+    },
+  ),
+  broken("reads errors without care", {
+    receiver: ({ resume }) => ({
+      async resume(delivery, options = {}) {
+        let problem: unknown;
+        const onError = (error: unknown) => (problem = error);
+        const outcome = await resume(delivery, { ...options, onError });
+        if (problem !== undefined) options.onError?.(new Error(messageOf(problem)));
+        return outcome;
+      },
+    }),
+  }),
+  broken("has only some attempts again after a retry if the receiver limits its runs", {
+    receiver: ({ resume }) => ({
+      resume: (delivery, options) => resume(delivery, { ...options, isLast: false }),
+    }),
+  }),
+  broken("has only some attempts again after the second retry of a letter", () => {
+    const dead = new Set<string>();
+    return {
+      receiver: ({ resume }) => ({
+        async resume(delivery, { key = "", isLast, ...options } = {}) {
+          const isFirst = isLast === true && !dead.has(key);
+          if (isFirst) dead.add(key);
+          return resume(delivery, { ...options, key, isLast: isFirst });
+        },
+      }),
+    };
+  }),
+  broken("delays a job for as long as its RetryError states", {
+    receiver: ({ resume }, { clock }) => ({
+      async resume(delivery, options) {
+        const outcome = await resume(delivery, options);
+        const { retryAfterMs = 0 } = outcome;
+        if (retryAfterMs > 86_400_000) {
+          await new Promise<void>((end) => void clock.after(retryAfterMs, end));
+        }
+        return outcome;
+      },
+    }),
+  }),
+  broken(
+    "does not run a delayed job when an operator retries it",
+    operating((admin) => ({
+      retry: async (id) => (await admin.get(id))?.state === "dead" && admin.retry(id),
+    })),
   ),
   broken("ignores the keys of events", {
     settings: ({ attempts }) => ({ attempts }),

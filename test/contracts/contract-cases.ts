@@ -15,6 +15,12 @@ export function casesOf(contract: (runner: TestRunner) => void): readonly Contra
   return cases;
 }
 
+/** Returns a runner that registers only the cases whose titles match. */
+export const selecting = ({ describe, it: register }: TestRunner, pattern: RegExp): TestRunner => ({
+  describe,
+  it: (title, run) => pattern.test(title) && register(title, run),
+});
+
 /** Runs the cases one after another, and returns the titles of those that fail. */
 export async function failuresOf(cases: readonly ContractCase[]): Promise<readonly string[]> {
   const failed: string[] = [];

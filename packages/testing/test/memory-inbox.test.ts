@@ -69,7 +69,7 @@ describe("run", () => {
       expect(await run()).toEqual([]);
       await clock.advance(1);
     }
-    expect(await run()).toEqual(["retry"]);
+    expect(await run()).toEqual(["dead"]);
     expect(inbox.jobs()).toMatchObject([{ state: "dead", attempts: 4, error: "Error: no" }]);
     await clock.advance(600_000);
     expect(await run()).toEqual([]);

@@ -1,5 +1,6 @@
 import { admin } from "./cases/admin.js";
 import { attempts } from "./cases/attempts.js";
+import { connections } from "./cases/connections.js";
 import { copies } from "./cases/copies.js";
 import { hostile } from "./cases/hostile.js";
 import { order } from "./cases/order.js";
@@ -13,6 +14,7 @@ export const inboxCases: readonly InboxCase[] = [
   ...attempts,
   ...hostile,
   ...workers,
+  ...connections,
   ...admin,
   ...order,
 ];

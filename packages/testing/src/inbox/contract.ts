@@ -1,6 +1,6 @@
 import { assertOptions, assertValid, type MaybePromise } from "@svc-webhooks/core";
+import { assertWhole } from "@svc-webhooks/core/inbox";
 import type { TestRunner } from "../runner.js";
-import { assertWhole } from "./assert-whole.js";
 import { inboxCases } from "./cases.js";
 import { partitionBy } from "./cases/order.js";
 import { InboxProbe, mib, type InboxCase } from "./probe.js";
@@ -17,8 +17,14 @@ export interface InboxContractOptions {
   readonly deduplicates?: boolean | undefined;
   /** Whether connections have `kill`. Default true. Errors: `invalid_option`. */
   readonly kill?: boolean | undefined;
+  /** Whether queues have `demote`. Default false. Errors: `invalid_option`. */
+  readonly demote?: boolean | undefined;
+  /** Whether queues have `fill`. Default false. Errors: `invalid_option`. */
+  readonly fill?: boolean | undefined;
   /** Whether the queue keeps the order of events with the same key. Default false. Errors: `invalid_option`. */
   readonly order?: boolean | undefined;
+  /** Whether connections have `silence`. Default false. Errors: `invalid_option`. */
+  readonly silence?: boolean | undefined;
   /** The largest body that the queue stores, in bytes, 1,024 or more. Default 1,048,576. Errors: `invalid_option`. */
   readonly maxBodyBytes?: number | undefined;
   /**
@@ -74,21 +80,33 @@ export function inboxContract(
   makeInbox: MakeInbox,
   options: InboxContractOptions = {},
 ): void {
-  assertOptions(options, ["admin", "deduplicates", "kill", "order", "maxBodyBytes", "timeoutMs"]);
-  const { admin = true, deduplicates = true, kill = true, order = false } = options;
+  assertOptions(options, [
+    "admin",
+    "deduplicates",
+    "demote",
+    "fill",
+    "kill",
+    "order",
+    "silence",
+    "maxBodyBytes",
+    "timeoutMs",
+  ]);
+  const { admin = true, deduplicates = true, kill = true } = options;
+  const { demote = false, fill = false, order = false, silence = false } = options;
   const { maxBodyBytes = mib, timeoutMs = 120_000 } = options;
   assertValid(
     typeof makeInbox === "function",
     "makeInbox",
     "`makeInbox` must be a function that returns `{ connect, inject }`.",
   );
-  for (const [option, value] of Object.entries({ admin, deduplicates, kill, order })) {
+  const abilities = { admin, deduplicates, demote, fill, kill, order, silence };
+  for (const [option, value] of Object.entries(abilities)) {
     assertValid(typeof value === "boolean", option, `\`${option}\` must be true or false.`);
   }
   assertWhole(maxBodyBytes, "maxBodyBytes", 1_024, Number.MAX_SAFE_INTEGER);
   assertWhole(timeoutMs, "timeoutMs", 1, 600_000);
 
-  const can = { admin, deduplicates, kill, order, limit: maxBodyBytes < mib };
+  const can = { ...abilities, limit: maxBodyBytes < mib };
 
   const test = async ({ settings = {}, needs = [], run }: InboxCase): Promise<void> => {
     const { attempts = 3, afterDead } = settings;

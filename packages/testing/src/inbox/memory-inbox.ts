@@ -6,26 +6,19 @@ import {
   type Receiver,
 } from "@svc-webhooks/core";
 import {
+  assertWhole,
   inboxFor,
+  retryDelays,
   type Inbox,
   type InboxAdmin,
   type InboxEntry,
+  type RetryDelays,
+  type RetryOptions,
   type Verdict,
 } from "@svc-webhooks/core/inbox";
-import { assertWhole } from "./assert-whole.js";
 import { adminOf } from "./memory-admin.js";
-import { MemoryQueue, type MemoryJobOptions, type QueueOptions } from "./memory-queue.js";
+import { MemoryQueue, type MemoryJobOptions } from "./memory-queue.js";
 import { perform, startWorker, type MemoryWorker } from "./memory-worker.js";
-
-/** The retries of `memoryInbox`. Each pause is twice as long as the one before. Errors: `invalid_option`. */
-export interface MemoryRetry {
-  /** The number of attempts after which a job is a dead letter, 1 … 1,000,000. Default 20. */
-  readonly limit?: number | undefined;
-  /** The first pause in milliseconds, 1 … 2^31 − 1. Default 1,000. */
-  readonly firstMs?: number | undefined;
-  /** The longest pause in milliseconds, `firstMs` … 2^31 − 1. Default 600,000, or `firstMs` if that is more. */
-  readonly mostMs?: number | undefined;
-}
 
 /** The options of `memoryInbox`. */
 export interface MemoryInboxOptions {
@@ -41,7 +34,8 @@ export interface MemoryInboxOptions {
    * discarded (`"hold"`). Default `"continue"`. Errors: `invalid_option`.
    */
   readonly afterDead?: "continue" | "hold" | undefined;
-  readonly retry?: MemoryRetry | undefined;
+  /** The attempts of an event. Each pause is exactly twice as long as the one before. Errors: `invalid_option`. */
+  readonly retry?: RetryOptions | undefined;
 }
 
 /** An inbox in memory, for tests. */
@@ -111,7 +105,7 @@ export interface MemoryInbox extends Inbox {
  */
 export function memoryInbox(options: MemoryInboxOptions = {}): MemoryInbox {
   assertOptions(options, ["clock", "partitionBy", "afterDead", "retry"]);
-  const { clock = realTime, partitionBy, afterDead = "continue", retry = {} } = options;
+  const { clock = realTime, partitionBy, afterDead = "continue" } = options;
   assertValid(
     partitionBy === undefined || typeof partitionBy === "function",
     "partitionBy",
@@ -126,7 +120,7 @@ export function memoryInbox(options: MemoryInboxOptions = {}): MemoryInbox {
     clock,
     partitionBy,
     holds: afterDead === "hold",
-    retry: resolveRetry(retry),
+    retry: withoutJitter(retryDelays(options.retry)),
   });
   const add: MemoryInbox["add"] = async (data, adding = {}) => queue.add(data, adding);
   const methods: Pick<MemoryInbox, keyof MemoryInbox> = {
@@ -142,8 +136,7 @@ export function memoryInbox(options: MemoryInboxOptions = {}): MemoryInbox {
     async work(receiver, given = {}) {
       assertOptions(given, ["concurrency"]);
       const { concurrency = 16 } = given;
-      const isNumber = Number.isInteger(concurrency) && concurrency >= 1;
-      assertValid(isNumber, "concurrency", "`concurrency` must be a whole number from 1.");
+      assertWhole(concurrency, "concurrency", 1, 1_000_000);
       return startWorker(queue, receiver, concurrency);
     },
     admin: adminOf(queue),
@@ -164,12 +157,8 @@ const realTime: Clock = {
   },
 };
 
-function resolveRetry(retry: MemoryRetry): QueueOptions["retry"] {
-  assertOptions(retry, ["limit", "firstMs", "mostMs"], "retry");
-  const { limit = 20, firstMs = 1_000 } = retry;
-  const { mostMs = Math.max(600_000, firstMs) } = retry;
-  assertWhole(limit, "retry.limit", 1, 1_000_000);
-  assertWhole(firstMs, "retry.firstMs", 1, 2_147_483_647);
-  assertWhole(mostMs, "retry.mostMs", firstMs, 2_147_483_647);
-  return { limit, firstMs, mostMs };
-}
+/** Tests move a clock by the pauses, so none is drawn at random. */
+const withoutJitter = (retry: RetryDelays): RetryDelays => ({
+  ...retry,
+  delayMs: (attempt) => Math.min(retry.firstMs * 2 ** (attempt - 1), retry.mostMs),
+});

@@ -1,11 +1,14 @@
 import { inspect } from "node:util";
-import { codeOf, type AnyEvent, type Clock } from "@svc-webhooks/core";
-import type {
-  InboxEntry,
-  InboxJob,
-  InboxState,
-  InboxStats,
-  Verdict,
+import type { AnyEvent, Clock } from "@svc-webhooks/core";
+import { assertPartition, entryOf } from "@svc-webhooks/core/engine";
+import {
+  errorText,
+  type InboxEntry,
+  type InboxJob,
+  type InboxState,
+  type InboxStats,
+  type RetryDelays,
+  type Verdict,
 } from "@svc-webhooks/core/inbox";
 
 interface Job {
@@ -28,6 +31,8 @@ interface Job {
 /** One run of a job. Its result counts unless the job was given back meanwhile. */
 export interface Run {
   readonly data: unknown;
+  /** The number of the attempt, from 1. */
+  readonly attempt: number;
 }
 
 /** The options of `MemoryInbox.add`. */
@@ -42,28 +47,28 @@ export interface QueueOptions {
   readonly partitionBy: ((event: AnyEvent) => string | undefined) | undefined;
   readonly clock: Clock;
   readonly holds: boolean;
-  readonly retry: { readonly limit: number; readonly firstMs: number; readonly mostMs: number };
+  readonly retry: RetryDelays;
 }
 
 /** The jobs of an inbox in memory, oldest first. */
 export class MemoryQueue {
   readonly clock: Clock;
+  readonly retry: RetryDelays;
   readonly #options: QueueOptions;
   readonly #jobs = new Map<string, Job>();
   readonly #listeners = new Set<() => void>();
 
   constructor(options: QueueOptions) {
     this.clock = options.clock;
+    this.retry = options.retry;
     this.#options = options;
   }
 
   /** Stores a job, unless there is one with its id. If that is dead, it runs again. */
   add(data: object, { event, id = idOf(data) }: MemoryJobOptions): void {
     const { partitionBy } = this.#options;
-    const key: unknown = event && partitionBy?.(event);
-    if (key !== undefined && typeof key !== "string") {
-      throw new TypeError("`partitionBy` must return a string or undefined.");
-    }
+    const key = event && partitionBy?.(event);
+    assertPartition(key);
     if (this.#jobs.has(id)) {
       this.revive(id);
       return;
@@ -100,7 +105,7 @@ export class MemoryQueue {
     for (const job of jobs) {
       if (job.isDead ? !this.#options.holds : job.run) continue;
       if (!job.isDead && !taken.has(job.partition) && job.dueAt <= this.clock.monotonic()) {
-        job.run = { data: JSON.parse(job.data) };
+        job.run = { data: JSON.parse(job.data), attempt: job.attempts + 1 };
         return job.run;
       }
       taken.add(job.partition);
@@ -123,18 +128,15 @@ export class MemoryQueue {
     if (!job) return;
     job.run = undefined;
     if (verdict.action === "done") this.#jobs.delete(job.id);
-    else if (verdict.action === "dead" || !isUnused(verdict.error)) this.#fail(job, verdict);
+    else if (verdict.action === "dead" || !verdict.isUnused) this.#fail(job, verdict);
     this.#changed();
   }
 
   #fail(job: Job, verdict: Exclude<Verdict, { action: "done" }>): void {
-    const { limit, firstMs, mostMs } = this.#options.retry;
     job.attempts += 1;
     job.error = textOf(verdict.error);
-    job.isDead = verdict.action === "dead" || job.attempts >= limit;
-    const ownMs = verdict.action === "retry" ? verdict.afterMs : undefined;
-    const pauseMs = ownMs ?? Math.min(firstMs * 2 ** (job.attempts - 1), mostMs);
-    job.dueAt = this.clock.monotonic() + pauseMs;
+    job.isDead = verdict.action === "dead";
+    if (verdict.action === "retry") job.dueAt = this.clock.monotonic() + (verdict.afterMs ?? 0);
   }
 
   /** Makes the job of an unfinished run ready again. The run's result does not count any more. */
@@ -153,9 +155,21 @@ export class MemoryQueue {
     const job = this.#jobs.get(id);
     if (!job?.isDead) return false;
     Object.assign(job, { isDead: false, attempts: 0, error: undefined });
+    this.#makeDue(job);
+    return true;
+  }
+
+  /** Runs a job now that waits for its next attempt. Returns false for any other job. */
+  hasten(id: string): boolean {
+    const job = this.#jobs.get(id);
+    if (!job || this.#stateOf(job) !== "delayed") return false;
+    this.#makeDue(job);
+    return true;
+  }
+
+  #makeDue(job: Job): void {
     job.dueAt = this.clock.monotonic();
     this.#changed();
-    return true;
   }
 
   /** Removes a dead letter. Returns false for any other job. */
@@ -205,23 +219,12 @@ export class MemoryQueue {
 
   #entryOf(job: Job): InboxEntry {
     const { id, attempts, error } = job;
-    // Another application may have stored anything.
-    const data = JSON.parse(job.data) as Partial<InboxJob>;
-    const { key = "", type = "", deliveryId = "", receivedAt = job.storedAt, body = "" } = data;
-    const state = this.#stateOf(job);
     return {
       id,
-      key,
-      type,
-      deliveryId,
-      state,
-      receivedAt,
+      state: this.#stateOf(job),
+      ...entryOf(JSON.parse(job.data), job.storedAt),
       attempts,
       ...(error !== undefined && { error }),
-      body: () =>
-        data.base64
-          ? Uint8Array.from(atob(body), (character) => character.charCodeAt(0))
-          : new TextEncoder().encode(body),
     };
   }
 }
@@ -232,11 +235,11 @@ function idOf(data: object): string {
   return typeof key === "string" ? key : crypto.randomUUID();
 }
 
-/** Returns whether a run ended before its attempt began, because its worker was stopped. */
-const isUnused = (error: unknown): boolean => {
-  const code = codeOf(error);
-  return code === "in_flight" || code === "store_unavailable";
-};
-
-const textOf = (error: unknown): string =>
-  error instanceof Error ? `${error.name}: ${error.message}` : inspect(error);
+/** Tests see what was thrown. An error may be one that cannot be read. */
+function textOf(error: unknown): string {
+  try {
+    return error instanceof Error ? `${error.name}: ${error.message}` : inspect(error);
+  } catch {
+    return errorText(error);
+  }
+}

@@ -18,7 +18,8 @@ export async function perform(
   receiver: Pick<Receiver, "resume">,
   signal?: AbortSignal,
 ): Promise<Verdict> {
-  const verdict = await runJob(receiver, run.data, { clock: queue.clock, signal });
+  const attempt = { number: run.attempt, of: queue.retry };
+  const verdict = await runJob(receiver, run.data, { clock: queue.clock, signal, attempt });
   queue.settle(run, verdict);
   return verdict;
 }

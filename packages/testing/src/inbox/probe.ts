@@ -50,7 +50,8 @@ export interface InboxCase {
   readonly run: (probe: InboxProbe) => Promise<void>;
 }
 
-export type Ability = "admin" | "deduplicates" | "kill" | "limit" | "order";
+export type Ability =
+  "admin" | "deduplicates" | "demote" | "fill" | "kill" | "limit" | "order" | "silence";
 
 /** The options of the contract that limit its cases. */
 export interface Probing {
@@ -73,6 +74,7 @@ export class Process {
   /** The number of claims that fail before they reach the store. */
   failingClaims = 0;
   #isDead = false;
+  #isFrozen = false;
 
   constructor(connection: InboxConnection, probe: InboxProbe, options: Partial<ReceiverOptions>) {
     this.connection = connection;
@@ -109,7 +111,7 @@ export class Process {
       },
       complete: (...args) => reach(() => store.complete(...args)),
       release: (...args) => reach(() => store.release(...args)),
-      extend: (...args) => reach(() => store.extend(...args)),
+      extend: (...args) => (this.#isFrozen ? false : reach(() => store.extend(...args))),
       forget: (...args) => reach(() => store.forget(...args)),
       peek: (...args) => reach(() => store.peek?.(...args) ?? []),
     };
@@ -121,6 +123,18 @@ export class Process {
 
   async work(): Promise<InboxWorker> {
     return this.connection.work(this.receiver);
+  }
+
+  /** Stops renewing leases, as a process that is frozen. */
+  freeze(): void {
+    this.#isFrozen = true;
+  }
+
+  /** Silences the connections of the process to the queue. It still reaches the store. */
+  async silence(): Promise<void> {
+    await (
+      this.connection.silence ?? fail("`connect` must return `silence`, or set `silence: false`.")
+    )();
   }
 
   /** Ends the process as SIGKILL would: it no longer reaches the queue or the store. */
@@ -148,7 +162,7 @@ export class InboxProbe {
     this.#timeoutMs = timeoutMs;
     this.maxBodyBytes = maxBodyBytes;
     this.clock = under.clock ?? realTime;
-    this.store = memoryStore({ clock: this.clock });
+    this.store = under.store ?? memoryStore({ clock: this.clock });
   }
 
   /** Starts a process. `options` replace those of its receiver. */
@@ -200,6 +214,36 @@ export class InboxProbe {
     const { code } = await this.receive(process, accepted);
     equal(code, "enqueued", `The delivery ended as ${code} instead of enqueued.`);
     return accepted;
+  }
+
+  /** Receives a delivery again and again, as a sender repeats it, until its job is stored. */
+  async persist(process: Process): Promise<StoredDelivery> {
+    const delivery = await this.delivery();
+    let code = "";
+    const isStored = async () => {
+      ({ code } = await this.receive(process, delivery));
+      return code === "enqueued";
+    };
+    await this.until("the delivery is stored", isStored, () => `It ended as ${code}.`);
+    return delivery;
+  }
+
+  /** Makes another server the primary. */
+  async demote(): Promise<void> {
+    await (
+      this.#under.demote ?? fail("`makeInbox` must return `demote`, or set `demote: false`.")
+    )();
+  }
+
+  /** Leaves little room in the storage. */
+  async fill(): Promise<void> {
+    await (this.#under.fill ?? fail("`makeInbox` must return `fill`, or set `fill: false`."))();
+  }
+
+  /** Moves a fake clock by a day. Returns false if the queue is in real time. */
+  async passDay(): Promise<boolean> {
+    await this.#under.clock?.advance(86_400_000);
+    return this.#under.clock !== undefined;
   }
 
   /** Returns the job that the delivery would have, without storing it. */

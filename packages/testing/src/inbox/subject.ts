@@ -1,4 +1,4 @@
-import type { AnyEvent, MaybePromise, Receiver } from "@svc-webhooks/core";
+import type { AnyEvent, DeliveryStore, MaybePromise, Receiver } from "@svc-webhooks/core";
 import type { Inbox, InboxAdmin, InboxEntry } from "@svc-webhooks/core/inbox";
 import type { FakeClock } from "../fake-clock.js";
 
@@ -34,17 +34,35 @@ export interface InboxConnection {
    * unless the option `kill` of the contract is false.
    */
   readonly kill?: (() => unknown) | undefined;
+  /**
+   * Silences the open connections to the server, as a firewall does that has lost its state: what is sent is lost, and
+   * nothing is closed. New connections work. The result is awaited. Required if the option `silence` of the contract is
+   * true.
+   */
+  readonly silence?: (() => unknown) | undefined;
 }
 
 /** A queue under test. */
 export interface InboxUnderTest {
   /** Opens a connection to the queue, which is empty at first. A case opens one to three. */
   readonly connect: () => MaybePromise<InboxConnection>;
+  /**
+   * Makes another server the primary, with the same jobs. Open connections stay with the old one, which refuses writes; new
+   * ones reach the new one. The result is awaited. Required if the option `demote` of the contract is true.
+   */
+  readonly demote?: (() => unknown) | undefined;
+  /**
+   * Leaves so little room in the server's storage that it refuses jobs after some with a body of 100 kB. The result is
+   * awaited. Required if the option `fill` of the contract is true.
+   */
+  readonly fill?: (() => unknown) | undefined;
   /** Stores a job with any data, as another application that writes to the queue might. The result is awaited. */
   readonly inject: (data: object) => unknown;
   /** Returns the dead letters. Default: those of `admin`. */
   readonly deadLetters?:
     (() => MaybePromise<readonly Pick<InboxEntry, "key" | "error">[]>) | undefined;
+  /** A store that commits with the queue. Default: the memory store, so that the queue is examined alone. */
+  readonly store?: DeliveryStore | undefined;
   /**
    * The clock of the queue, if it is not real time. The contract moves it, and gives it to its receivers. Default: the
    * cases wait in real time.

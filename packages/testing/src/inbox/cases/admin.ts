@@ -29,6 +29,8 @@ const operator = (title: string, run: InboxCase["run"]): InboxCase => ({
   run,
 });
 
+const call = { signal: new AbortController().signal };
+
 /** Cases about the operator's functions. */
 export const admin: readonly InboxCase[] = [
   operator(
@@ -126,7 +128,90 @@ export const admin: readonly InboxCase[] = [
     await probe.passes(process);
     probe.ranAs(delivery, [1, 1, 2, 3]);
   }),
-  operator("retry and discard change only dead letters", async (probe) => {
+  {
+    title: "retry and a redelivery give all attempts again, although the receiver limits its runs",
+    settings: { attempts: 2 },
+    needs: ["admin"],
+    async run(probe) {
+      const process = await probe.worker({ maxRuns: 2 });
+      probe.behaviour = () => {
+        throw new Error("The handler failed.");
+      };
+      const delivery = await probe.accept(process);
+      await probe.died(1);
+      const { id } = await probe.only(process, "dead");
+      equal(await process.admin.retry(id), true);
+      await probe.ran(4);
+      await probe.died(1);
+      await probe.accept(process, delivery);
+      await probe.ran(6);
+      await probe.died(1);
+      probe.ranAs(delivery, [1, 2, 1, 2, 1, 2]);
+    },
+  },
+  {
+    title: "a run that is frozen in its last attempt no longer owns its event once the job is dead",
+    settings: { attempts: 1 },
+    needs: ["admin", "kill"],
+    async run(probe) {
+      const frozen = await probe.worker();
+      const waking = gate();
+      probe.behaviour = ({ process }) => (process === frozen ? waking.passed : undefined);
+      const delivery = await probe.accept(frozen);
+      await probe.ran(1);
+      // It neither renews its lease nor reaches the queue.
+      frozen.freeze();
+      await frozen.connection.kill?.();
+      await probe.worker();
+      // In a queue in which a kill is no attempt, it runs again.
+      const isDead = async () => (await probe.deadLetters()).length === 1;
+      await probe.until(
+        "it is dead or runs again",
+        async () => probe.runs.length > 1 || (await isDead()),
+      );
+      if (probe.runs.length === 1) {
+        const { key } = await probe.jobOf(delivery);
+        deepEqual(await probe.store.peek?.([key], call), ["parked"]);
+      }
+      waking.open();
+      await probe.until(
+        "the run has noticed",
+        () => probe.runs[0]?.context.signal.aborted === true,
+      );
+    },
+  },
+  operator("retry runs a job now that waits for its next attempt", async (probe) => {
+    const process = await probe.worker();
+    probe.behaviour = ({ count }) => {
+      if (count === 1) throw new RetryError({ retryAfterMs: 3_600_000 });
+    };
+    const delivery = await probe.accept(process);
+    await probe.counts(process, { delayed: 1 });
+    const { id } = await probe.only(process, "delayed");
+    equal(await process.admin.retry(id), true);
+    await probe.ran(2);
+    await probe.counts(process, {});
+    probe.ranAs(delivery, [1, 2]);
+  }),
+  operator(
+    "a RetryError with a time instead of a pause delays its job by at most a day",
+    async (probe) => {
+      const process = await probe.worker();
+      probe.behaviour = ({ count }) => {
+        if (count === 1) throw new RetryError({ retryAfterMs: Date.UTC(2026, 0) });
+      };
+      const delivery = await probe.accept(process);
+      await probe.counts(process, { delayed: 1 });
+      // Nobody waits for a day of real time: there, an operator can run it.
+      if (!(await probe.passDay())) {
+        const { id } = await probe.only(process, "delayed");
+        equal(await process.admin.retry(id), true);
+      }
+      await probe.ran(2);
+      probe.ranAs(delivery, [1, 2]);
+    },
+  ),
+  operator("retry and discard change no job that is ready or active", async (probe) => {
     const process = await probe.process();
     await probe.accept(process);
     const { id } = await probe.only(process, "ready");

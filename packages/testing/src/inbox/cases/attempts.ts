@@ -81,6 +81,26 @@ export const attempts: readonly InboxCase[] = [
     },
   },
   {
+    title: "an error that cannot be read makes a dead letter like any other",
+    settings: { attempts: 1 },
+    async run(probe) {
+      const process = await probe.worker();
+      probe.behaviour = () => {
+        // oxlint-disable-next-line typescript/only-throw-error -- handlers may throw anything
+        throw {
+          get message(): string {
+            throw new Error("This getter throws.");
+          },
+        };
+      };
+      const delivery = await probe.accept(process);
+      const [letter] = await probe.died(1);
+      equal(letter?.key, (await probe.jobOf(delivery)).key);
+      await probe.passes(process);
+      probe.ranAs(delivery, [1]);
+    },
+  },
+  {
     title: "a run that waits for another run's lease spends no attempt",
     settings: { attempts: 1 },
     async run(probe) {

@@ -128,6 +128,37 @@ export const order: readonly InboxCase[] = [
     },
   ),
   ordered(
+    "a redelivery of a dead letter that is done leaves no letter, which a release could run again",
+    "continue",
+    async (probe, process) => {
+      probe.behaviour = poison("a1");
+      const first = await probe.accept(process, await probe.delivery({ group: "a", name: "a1" }));
+      await accept(probe, process, "a2");
+      await process.work();
+      await runIn(probe, "a", "a1 a2");
+      await probe.died(1);
+      probe.behaviour = () => {};
+      await probe.accept(process, first);
+      await runIn(probe, "a", "a1 a2 a1");
+      await probe.died(0);
+    },
+  ),
+  ordered(
+    "an event whose redelivery dies too has one letter",
+    "continue",
+    async (probe, process) => {
+      probe.behaviour = poison("a1");
+      const first = await probe.accept(process, await probe.delivery({ group: "a", name: "a1" }));
+      await process.work();
+      const [before] = await probe.died(1);
+      await probe.accept(process, first);
+      await runIn(probe, "a", "a1 a1");
+      await probe.passes(process);
+      const [after] = await probe.died(1);
+      equal(after?.key, before?.key);
+    },
+  ),
+  ordered(
     "with hold, a key waits behind a dead letter until it is discarded",
     "hold",
     async (probe, process) => {

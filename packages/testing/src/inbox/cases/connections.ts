@@ -1,0 +1,110 @@
+import { AssertionError, equal, ok } from "node:assert/strict";
+import { signedDelivery } from "../../signed-delivery.js";
+import { gate, type InboxCase, type InboxProbe, type Process } from "../probe.js";
+
+/** Checks that a process stores and runs events again, and that its operator learns what becomes of them. */
+async function recovers(probe: InboxProbe, process: Process): Promise<void> {
+  const delivery = await probe.persist(process);
+  await probe.until("it has run", () => probe.runsOf(delivery)[0]?.endedAt !== undefined);
+}
+
+/** Returns whether the operator learns the state of the queue. The call must settle. */
+async function hasStats(probe: InboxProbe, { admin }: Process): Promise<boolean> {
+  try {
+    await probe.settled("stats() has settled", admin.stats());
+    return true;
+  } catch (error) {
+    if (error instanceof AssertionError) throw error;
+    return false;
+  }
+}
+
+/** The most bytes of a large body, and the number of them that no full storage has room for. */
+const [largestBytes, tooMany] = [100_000, 2_000];
+
+/** Cases about servers that no longer respond, respond with another role, or are full. */
+export const connections: readonly InboxCase[] = [
+  {
+    title: "after its connections have silently died, a process stores and runs jobs again",
+    needs: ["silence"],
+    async run(probe) {
+      const process = await probe.worker();
+      await probe.passes(process);
+      await process.silence();
+      await recovers(probe, process);
+    },
+  },
+  {
+    title: "before its first job, connections that have silently died are left too",
+    needs: ["silence"],
+    async run(probe) {
+      const process = await probe.process();
+      await process.silence();
+      await probe.persist(process);
+    },
+  },
+  {
+    title: "the functions for operators settle although the connections have silently died",
+    needs: ["admin", "silence"],
+    async run(probe) {
+      const process = await probe.worker();
+      await probe.passes(process);
+      await process.silence();
+      const { admin } = process;
+      const calls = Promise.allSettled([
+        admin.stats(),
+        admin.get(crypto.randomUUID()),
+        probe.list(process, { state: "dead" }),
+      ]);
+      await probe.settled("stats, get and list have settled", calls);
+      await probe.until("stats() has a result again", () => hasStats(probe, process));
+    },
+  },
+  {
+    title: "a worker stops although its connections have silently died",
+    needs: ["silence"],
+    async run(probe) {
+      const process = await probe.process();
+      const worker = await process.work();
+      await probe.passes(process);
+      const running = gate();
+      probe.behaviour = () => running.passed;
+      await probe.accept(process);
+      await probe.ran(2);
+      await process.silence();
+      running.open();
+      await probe.settled("the worker has stopped", (async () => worker.stop())());
+    },
+  },
+  {
+    title: "after a failover that keeps connections, a process stores and runs jobs again",
+    needs: ["demote"],
+    async run(probe) {
+      const process = await probe.worker();
+      await probe.passes(process);
+      await probe.demote();
+      await recovers(probe, process);
+    },
+  },
+  {
+    title: "a storage that is full refuses jobs, and those that it has accepted run",
+    needs: ["fill"],
+    async run(probe) {
+      const process = await probe.process();
+      await probe.fill();
+      const text = "x".repeat(Math.min(largestBytes, probe.maxBodyBytes / 2));
+      let accepted = 0;
+      let code = "enqueued";
+      for (let count = 1; code === "enqueued" && count <= tooMany; count += 1) {
+        const body = JSON.stringify({ type: "email.sent", count, text });
+        ({ code } = await probe.receive(process, await signedDelivery(body)));
+        if (code === "enqueued") accepted += 1;
+      }
+      equal(code, "queue_unavailable", `A delivery to a full storage ended as ${code}.`);
+      ok(accepted > 0, "The storage refused the first job.");
+      await process.work();
+      await probe.ran(accepted);
+      await recovers(probe, process);
+    },
+  },
+];
