@@ -1,20 +1,22 @@
 // The receiver and its queue. The server and the worker import this module.
-import { bullmqInbox } from "@svc-webhooks/bullmq";
+import { bullmqInbox, queueConnection, workerConnection } from "@svc-webhooks/bullmq";
 import { createReceiver } from "@svc-webhooks/core";
+import { oncePerMinute } from "@svc-webhooks/core/inbox";
 import { redisStore } from "@svc-webhooks/redis";
 import { Queue } from "bullmq";
 import { Redis } from "ioredis";
 import { written } from "./part.mjs";
 
 const url = process.env.REDIS_URL ?? "redis://localhost:6379";
-const log = (error) => console.error("Redis:", error.message);
+// An outage repeats its messages many times a second.
+export const log = oncePerMinute((error) => console.error("Redis:", error.message));
 
 // The store and the worker wait for a Redis that is lost, because the queue keeps their jobs.
-export const redis = new Redis(url, { maxRetriesPerRequest: null });
+export const redis = new Redis(url, workerConnection);
 redis.on("error", log);
 
 // Requests do not: they end as queue_unavailable (503).
-export const queueRedis = new Redis(url, { maxRetriesPerRequest: 1, enableOfflineQueue: false });
+export const queueRedis = new Redis(url, queueConnection);
 export const queue = new Queue("orders", { connection: queueRedis });
 queue.on("error", log);
 

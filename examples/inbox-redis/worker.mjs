@@ -1,6 +1,6 @@
 import { Worker } from "bullmq";
 import { report } from "./part.mjs";
-import { inbox, queueRedis, receiver, redis } from "./webhooks.mjs";
+import { inbox, log, queueRedis, receiver, redis } from "./webhooks.mjs";
 
 const worker = new Worker("orders", inbox.processor(receiver), {
   connection: redis,
@@ -11,7 +11,7 @@ const worker = new Worker("orders", inbox.processor(receiver), {
   lockDuration: 2_000, // default 30 s
   stalledInterval: 2_000, // default 30 s
 });
-worker.on("error", (error) => console.error("BullMQ:", error.message));
+worker.on("error", log);
 await worker.waitUntilReady();
 for (const problem of await inbox.check()) console.error(problem);
 report({ works: true });

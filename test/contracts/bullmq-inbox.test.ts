@@ -9,6 +9,9 @@ describeWithRedis("BullMQ on Redis", () => {
   });
   afterAll(() => server.close());
   bullmqContract({
-    connection: () => ({ host: "127.0.0.1", port: server.port, maxRetriesPerRequest: null }),
+    connection: () => {
+      const connection = { host: "127.0.0.1", port: server.port, maxRetriesPerRequest: null };
+      return { queue: connection, worker: connection };
+    },
   });
 });

@@ -14,7 +14,10 @@ describeWithPostgres("BullMQ on PostgreSQL", () => {
     server = await postgresServer();
   });
   afterAll(() => server.close());
-  bullmqContract({ connection, factory: createPostgresBackend });
+  bullmqContract({
+    connection: () => ({ queue: connection(), worker: connection() }),
+    factory: createPostgresBackend,
+  });
 
   test("does not run a new job again that dies before its state is read", async () => {
     let runs = 0;

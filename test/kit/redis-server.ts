@@ -91,6 +91,27 @@ const isInStep = async ({ port }: RedisServer) =>
     "master_link_status:up",
   );
 
+/**
+ * Demotes a primary in favour of a new server with its data and options, as a planned failover does: clients keep their
+ * connections to the old one, which is a replica then. Resolves to the new primary.
+ */
+export async function failOver(
+  primary: RedisServer,
+  options: readonly string[],
+): Promise<RedisServer> {
+  const source = ["--replicaof", "127.0.0.1", String(primary.port)];
+  const next = await redisServer([...options, "--repl-diskless-sync-delay", "0", ...source]);
+  await until(() => isInStep(next), "the replica is in step");
+  // Pauses writes until the replica has all of them. The primary refuses until it knows that the replica is in step.
+  const command = ["-p", String(primary.port), "FAILOVER", "TO", "127.0.0.1", String(next.port)];
+  const isAccepted = async () => (await redisCli(command)).stdout.startsWith("OK");
+  await until(isAccepted, "the primary starts the failover");
+  const isPrimary = async () =>
+    (await redisCli(["-p", String(next.port), "ROLE"])).stdout.startsWith("master");
+  await until(isPrimary, "the replica is the primary");
+  return next;
+}
+
 const clusterOptions = ["--save", "", "--repl-diskless-sync-delay", "0", ...inCluster];
 
 /** Starts three masters with a third of the slots each. Resolves when all of them serve. */

@@ -1,13 +1,12 @@
 import { assertOptions, assertValid, type Receiver } from "@svc-webhooks/core";
-import { inboxFor, type Inbox, type InboxAdmin } from "@svc-webhooks/core/inbox";
+import { inboxFor, retryDelays, type Inbox, type InboxAdmin } from "@svc-webhooks/core/inbox";
 import { adminOf } from "./admin/admin.js";
 import type { BullmqInboxOptions } from "./options.js";
 import { processorFor, type Processor } from "./processor.js";
 import type { QueueLike } from "./queue-like.js";
 import { check } from "./queue/check.js";
+import { reachOf } from "./queue/connection.js";
 import { enqueueIn } from "./queue/enqueue.js";
-import { resolveRetry } from "./queue/retry.js";
-import { within } from "./queue/within.js";
 
 /** The result of {@link bullmqInbox}. */
 export interface BullmqInbox extends Inbox {
@@ -18,8 +17,8 @@ export interface BullmqInbox extends Inbox {
    */
   readonly workerOptions: { readonly maxStalledCount: number };
   /**
-   * Resolves to the settings of Redis that endanger jobs, one sentence each: no append-only file, eviction, a replica.
-   * Resolves to an empty list for BullMQ's other backends. Rejects with a `WebhookError` `queue_unavailable` if Redis does
+   * Resolves to what endangers jobs, one sentence each: no append-only file, eviction, a replica, memory that is nearly
+   * used, a connection that would keep a server that is silent or a replica. Resolves to an empty list for BullMQ's other backends. Rejects with a `WebhookError` `queue_unavailable` if Redis does
    * not respond within 10 s.
    */
   check(): Promise<readonly string[]>;
@@ -39,14 +38,14 @@ export interface BullmqInbox extends Inbox {
  * @example
  * ```ts
  * import { createReceiver } from "@svc-webhooks/core";
- * import { bullmqInbox } from "@svc-webhooks/bullmq";
+ * import { bullmqInbox, queueConnection, workerConnection } from "@svc-webhooks/bullmq";
+ * import { oncePerMinute } from "@svc-webhooks/core/inbox";
  * import { Queue, Worker } from "bullmq";
  *
- * const connection = { url: process.env.REDIS_URL ?? "redis://localhost:6379" };
- * // Requests do not wait for a Redis that is lost.
- * const failFast = { ...connection, maxRetriesPerRequest: 1, enableOfflineQueue: false };
- * const queue = new Queue("mail", { connection: failFast });
- * queue.on("error", (error) => console.error("bullmq:", error.message));
+ * const url = process.env.REDIS_URL ?? "redis://localhost:6379";
+ * const onError = oncePerMinute((error) => console.error("bullmq:", error));
+ * const queue = new Queue("mail", { connection: { url, ...queueConnection } });
+ * queue.on("error", onError);
  * const inbox = bullmqInbox(queue);
  *
  * export const receiver = createReceiver({
@@ -56,8 +55,9 @@ export interface BullmqInbox extends Inbox {
  * });
  *
  * export function startWorker() {
+ *   const connection = { url, ...workerConnection };
  *   const options = { connection, concurrency: 16, ...inbox.workerOptions };
- *   return new Worker("mail", inbox.processor(receiver), options);
+ *   return new Worker("mail", inbox.processor(receiver), options).on("error", onError);
  * }
  * ```
  */
@@ -74,7 +74,8 @@ export function bullmqInbox(queue: QueueLike, options: BullmqInboxOptions = {}):
     "onDiscard",
     "`onDiscard` must be a function.",
   );
-  const retry = resolveRetry(options.retry ?? {});
+  const retry = retryDelays(options.retry);
+  const reach = reachOf(queue);
   const methods: Pick<BullmqInbox, keyof BullmqInbox> = {
     processor(receiver) {
       assertValid(
@@ -85,8 +86,8 @@ export function bullmqInbox(queue: QueueLike, options: BullmqInboxOptions = {}):
       return processorFor(receiver, retry);
     },
     workerOptions: { maxStalledCount: 1_000 },
-    check: () => within(check(queue)),
-    admin: adminOf(queue, onDiscard),
+    check: () => reach(check(queue)),
+    admin: adminOf(queue, reach, onDiscard),
   };
-  return Object.assign(inboxFor(enqueueIn(queue, retry)), methods);
+  return Object.assign(inboxFor(enqueueIn(queue, reach, retry)), methods);
 }

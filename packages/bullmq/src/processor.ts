@@ -1,27 +1,28 @@
 import type { Receiver } from "@svc-webhooks/core";
-import { runJob } from "@svc-webhooks/core/inbox";
+import { errorText, runJob, type RetryDelays } from "@svc-webhooks/core/inbox";
 import type { BullJob } from "./queue-like.js";
-import type { Retry } from "./queue/retry.js";
 
 /** A processor for a BullMQ `Worker`. */
 export type Processor = (job: BullJob, token?: string, signal?: AbortSignal) => Promise<string>;
 
 /** Runs jobs. Resolves with the outcome of a job that is done, and rejects for one that is retried or dead. */
 export const processorFor =
-  (receiver: Pick<Receiver, "resume">, retry: Retry): Processor =>
-  async (job, _token, signal) => {
-    const verdict = await runJob(receiver, job.data, { signal });
+  (receiver: Pick<Receiver, "resume">, retry: RetryDelays): Processor =>
+  async (job, token, signal) => {
+    const attempt = { number: job.attemptsMade + 1, of: retry };
+    const verdict = await runJob(receiver, job.data, { signal, attempt });
     if (verdict.action === "done") return verdict.code;
-    const error = asError(verdict.error);
-    if (verdict.action === "dead") throw Object.assign(error, { name: "UnrecoverableError" });
-    // BullMQ reads the delay from here when the processor has rejected.
-    const delay = verdict.afterMs ?? retry.delayMs(job.attemptsMade + 1);
-    job.opts.backoff = { type: "fixed", delay };
+    const error = new Error(errorText(verdict.error), { cause: verdict.error });
+    if (verdict.action === "dead") throw named(error, "UnrecoverableError");
+    if (verdict.isUnused && token !== undefined) {
+      await job.moveToWait(token);
+      throw named(error, "WaitingError");
+    }
+    // BullMQ reads both from here when the processor has rejected. The job may have been stored with another limit.
+    job.opts.attempts = Infinity;
+    job.opts.backoff = { type: "fixed", delay: verdict.afterMs ?? 0 };
     throw error;
   };
 
-/** Returns a new error, whose name can be set: BullMQ recognizes by its name an error that ends a job. */
-const asError = (cause: unknown): Error => {
-  const { message = String(cause) } = Object(cause) as Partial<Error>;
-  return new Error(message, { cause });
-};
+/** BullMQ recognizes by its name an error that ends a job, or that gives it back. */
+const named = (error: Error, name: string): Error => Object.assign(error, { name });

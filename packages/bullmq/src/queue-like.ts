@@ -12,14 +12,14 @@ export interface QueueLike {
 }
 
 /** The states of BullMQ that an inbox reads. */
-export type BullState = "waiting" | "delayed" | "active" | "failed";
+export type BullState = "waiting" | "prioritized" | "delayed" | "active" | "failed";
 
 /** The options with which an inbox adds a job. */
 export interface BullJobOptions {
   jobId: string;
   attempts: number;
   backoff: { type: "fixed"; delay: number };
-  removeOnComplete: { age: number; count: number };
+  removeOnComplete: boolean;
   removeOnFail: boolean;
 }
 
@@ -30,9 +30,11 @@ export interface BullJob {
   readonly timestamp: number;
   readonly attemptsMade: number;
   readonly failedReason?: string | null | undefined;
-  /** A delay that is set here applies to the next retry only. */
-  opts: { backoff?: number | object | undefined };
+  /** Applies to the next retry only. */
+  opts: { attempts?: number | undefined; backoff?: number | object | undefined };
   getState(): Promise<string>;
+  moveToWait(token: string): Promise<unknown>;
+  promote(): Promise<void>;
   retry(state: "failed", options: { resetAttemptsMade: boolean }): Promise<void>;
   remove(): Promise<void>;
 }

@@ -6,7 +6,12 @@ import { fakeClock, fixture, signedDelivery } from "@svc-webhooks/testing";
 import { Queue, Worker, type Job } from "bullmq";
 import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
-import { bullmqInbox, type BullmqInbox, type BullmqInboxOptions } from "../src/index.js";
+import {
+  bullmqInbox,
+  queueConnection,
+  type BullmqInbox,
+  type BullmqInboxOptions,
+} from "../src/index.js";
 
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const silent = { info() {}, warn() {}, error() {} };
@@ -200,21 +205,21 @@ describeWithRedis("an inbox on BullMQ", () => {
   test("a released event that was done meanwhile does not run again", async () => {
     let isDown = true;
     let runs = 0;
-    const { queue, inbox, receiver, work, send } = connect(() => {
+    const { inbox, receiver, work, send } = connect(() => {
       if (isDown) throw new PermanentError("down");
       runs += 1;
     });
     await send();
-    work();
+    const results: unknown[] = [];
+    work().on("completed", (_job, result) => results.push(result));
     await until(async () => (await inbox.admin.stats()).dead === 1, "it is a dead letter");
     isDown = false;
     const delivery = { secret, deliveryId: "dlv_1" };
     const stored = await signedDelivery(fixture("email.delivered"), delivery);
     expect((await receiver.resume(stored)).code).toBe("processed");
     expect(await inbox.admin.release({ perSecond: 10 })).toMatchObject({ released: 1 });
-    await until(async () => (await queue.getCompletedCount()) === 1, "its job is settled");
-    const [job] = await queue.getCompleted();
-    expect([job?.returnvalue, runs]).toEqual(["duplicate", 1]);
+    await until(() => results.length > 0, "its job is settled");
+    expect([results, runs]).toEqual([["duplicate"], 1]);
   });
 
   test("a release counts the jobs that wait for another attempt", async () => {
@@ -245,8 +250,11 @@ describeWithRedis("an inbox on BullMQ", () => {
   });
 
   test("reports a Redis that may lose jobs", async () => {
-    const { inbox } = connect(() => {});
-    expect(await inbox.check()).toEqual([]);
+    const sound = new Queue("sound", { connection: { ...connection(), ...queueConnection } });
+    sound.on("error", () => {});
+    open.push(sound);
+    await sound.waitUntilReady();
+    expect(await bullmqInbox(sound).check()).toEqual([]);
     const lossy = await redisServer(["--appendonly", "no", "--maxmemory-policy", "allkeys-lru"]);
     const queue = new Queue("lossy", { connection: { ...connection(), port: lossy.port } });
     queue.on("error", () => {});
@@ -254,6 +262,8 @@ describeWithRedis("an inbox on BullMQ", () => {
     expect(await bullmqInbox(queue).check()).toEqual([
       expect.stringMatching(/^appendonly is no, so events that were acknowledged are lost/),
       expect.stringMatching(/^maxmemory-policy is allkeys-lru/),
+      expect.stringMatching(/^The connection of the queue has no socketTimeout/),
+      expect.stringMatching(/^The connection of the queue has no reconnectOnError/),
     ]);
   });
 

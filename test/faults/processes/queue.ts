@@ -1,4 +1,9 @@
-import { bullmqInbox, type BullmqInbox } from "@svc-webhooks/bullmq";
+import {
+  bullmqInbox,
+  queueConnection,
+  workerConnection,
+  type BullmqInbox,
+} from "@svc-webhooks/bullmq";
 import type { Receiver } from "@svc-webhooks/core";
 import { Queue, Worker } from "bullmq";
 import { realLeaseMs } from "./time.js";
@@ -25,9 +30,7 @@ export function openQueue(
   const queue = new Queue(name, {
     connection: {
       ...connection,
-      ...(isPatient
-        ? { maxRetriesPerRequest: null }
-        : { maxRetriesPerRequest: 1, enableOfflineQueue: false }),
+      ...(isPatient ? workerConnection : queueConnection),
     },
   });
   // Expected while Redis is down.
@@ -38,7 +41,7 @@ export function openQueue(
     inbox,
     work(receiver) {
       const worker = new Worker(name, inbox.processor(receiver), {
-        connection: { ...connection, maxRetriesPerRequest: null },
+        connection: { ...connection, ...workerConnection },
         concurrency: 16,
         lockDuration: lockMs,
         stalledInterval: lockMs,

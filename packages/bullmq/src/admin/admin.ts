@@ -1,111 +1,112 @@
-import { assertOptions, assertValid } from "@svc-webhooks/core";
-import type { InboxAdmin, InboxEntry, InboxJob, InboxState } from "@svc-webhooks/core/inbox";
+import { assertValid } from "@svc-webhooks/core";
+import { assertQuery, entryOf } from "@svc-webhooks/core/engine";
+import type { InboxAdmin, InboxEntry, InboxState } from "@svc-webhooks/core/inbox";
 import { release } from "./release.js";
 import { discard } from "../queue/discard.js";
+import type { Reach } from "../queue/connection.js";
 import { revive } from "../queue/enqueue.js";
-import { within } from "../queue/within.js";
 import type { BullmqInboxOptions } from "../options.js";
 import type { BullJob, BullState, QueueLike } from "../queue-like.js";
 
-/** The names of the states in BullMQ. */
-const bullStates: Readonly<Record<InboxState, BullState>> = {
-  ready: "waiting",
-  delayed: "delayed",
-  active: "active",
-  dead: "failed",
+/** The names of the states in BullMQ. A job has a priority only if another application has set one. */
+const bullStates: Readonly<Record<InboxState, BullState[]>> = {
+  ready: ["waiting", "prioritized"],
+  delayed: ["delayed"],
+  active: ["active"],
+  dead: ["failed"],
 };
 
 const stateOf = (bullState: string): InboxState | undefined =>
-  (Object.keys(bullStates) as InboxState[]).find((state) => bullStates[state] === bullState);
+  (Object.keys(bullStates) as InboxState[]).find((state) =>
+    bullStates[state].includes(bullState as BullState),
+  );
 
-export function adminOf(queue: QueueLike, onDiscard: BullmqInboxOptions["onDiscard"]): InboxAdmin {
+export function adminOf(
+  queue: QueueLike,
+  reach: Reach,
+  onDiscard: BullmqInboxOptions["onDiscard"],
+): InboxAdmin {
   /** Returns a job and its state, unless it is done or does not exist. */
   const find = async (id: string) => {
-    const job = await queue.getJob(id);
-    const state = job && stateOf(await job.getState());
+    const job = await reach(queue.getJob(id));
+    const state = job && stateOf(await reach(job.getState()));
     return state && { job, state };
-  };
-  const letterOf = async (id: string) => {
-    const found = await within(find(id));
-    return found?.state === "dead" ? found.job : undefined;
   };
   const admin: InboxAdmin = {
     async stats() {
-      const [counts, [oldest]] = await within(
+      const [counts, waiting] = await reach(
         Promise.all([
-          queue.getJobCounts(...Object.values(bullStates)),
-          queue.getJobs(["waiting"], 0, 0, true),
+          queue.getJobCounts(...Object.values(bullStates).flat()),
+          Promise.all(bullStates.ready.map((state) => queue.getJobs([state], 0, 0, true))),
         ]),
       );
+      const count = (state: InboxState) =>
+        bullStates[state].reduce((sum, one) => sum + (counts[one] ?? 0), 0);
+      const stored = waiting.flat().map(({ timestamp }) => timestamp);
       return {
-        ready: counts["waiting"] ?? 0,
-        delayed: counts["delayed"] ?? 0,
-        active: counts["active"] ?? 0,
-        dead: counts["failed"] ?? 0,
-        oldestMs: oldest && Math.max(0, Date.now() - oldest.timestamp),
+        ready: count("ready"),
+        delayed: count("delayed"),
+        active: count("active"),
+        dead: count("dead"),
+        oldestMs: stored.length > 0 ? Math.max(0, Date.now() - Math.min(...stored)) : undefined,
       };
     },
     async *list(query) {
-      assertOptions(query, ["state", "type", "after", "limit"], "query");
+      assertQuery(query);
       const { state, type, after, limit = Infinity } = query;
-      // BullMQ's own name of a state, such as "failed", must not look like an empty list.
-      assertValid(
-        Object.hasOwn(bullStates, state),
-        "query.state",
-        '`state` must be "ready", "delayed", "active" or "dead".',
-      );
       let left = limit;
       // The ids are read first, because the caller may remove jobs from the list that it reads.
-      const ids = await within(queue.getRanges([bullStates[state]], 0, -1, true));
+      const ids = await reach(queue.getRanges(bullStates[state], 0, -1, true));
       assertValid(
         after === undefined || ids.includes(after),
-        "after",
+        "query.after",
         "The job `after` is no longer in this list. List again without `after`.",
       );
       for (const id of ids.slice(after === undefined ? 0 : ids.indexOf(after) + 1)) {
         if (left <= 0) return;
-        const job = await within(queue.getJob(id));
-        const entry = job && entryOf(job, state);
+        const job = await reach(queue.getJob(id));
+        const entry = job && entryOfJob(job, state);
         if (!entry || (type !== undefined && entry.type !== type)) continue;
         left -= 1;
         yield entry;
       }
     },
     async get(id) {
-      const found = await within(find(id));
-      return found && entryOf(found.job, found.state);
+      const found = await find(id);
+      return found && entryOfJob(found.job, found.state);
     },
     async retry(id) {
-      const letter = await letterOf(id);
-      return letter ? within(revive(letter)) : false;
+      const found = await find(id);
+      if (found?.state === "delayed") return reach(runNow(found.job));
+      return found?.state === "dead" && reach(revive(found.job));
     },
     async discard(id, reason) {
-      const letter = await letterOf(id);
-      if (!letter || !(await within(discard(queue, letter)))) return false;
-      await onDiscard?.(entryOf(letter, "dead"), reason);
+      const found = await find(id);
+      if (found?.state !== "dead" || !(await reach(discard(queue, found.job)))) return false;
+      await onDiscard?.(entryOfJob(found.job, "dead"), reason);
       return true;
     },
-    release: (options) => release(queue, admin, options),
+    release: (options) => release(queue, reach, admin, options),
   };
   return admin;
 }
 
-/** Returns a job as an operator sees it. Another application may have written its data. */
-function entryOf(job: BullJob, state: InboxState): InboxEntry {
-  const { key, type, deliveryId, receivedAt, body, base64 } = Object(job.data) as Partial<
-    Record<keyof InboxJob, unknown>
-  >;
-  return {
-    id: String(job.id),
-    key: textOf(key),
-    type: textOf(type),
-    deliveryId: textOf(deliveryId),
-    state,
-    receivedAt: typeof receivedAt === "number" ? receivedAt : job.timestamp,
-    attempts: job.attemptsMade,
-    error: job.failedReason ?? undefined,
-    body: () => Buffer.from(textOf(body), base64 === true ? "base64" : "utf8"),
-  };
+/** Makes a job that waits for its next attempt ready. Returns false if it is no longer one. */
+async function runNow(job: BullJob): Promise<boolean> {
+  try {
+    await job.promote();
+    return true;
+  } catch (error) {
+    if ((await job.getState()) === "delayed") throw error;
+    return false;
+  }
 }
 
-const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
+/** Returns a job as an operator sees it. */
+const entryOfJob = (job: BullJob, state: InboxState): InboxEntry => ({
+  id: String(job.id),
+  state,
+  ...entryOf(job.data, job.timestamp),
+  attempts: job.attemptsMade,
+  error: job.failedReason ?? undefined,
+});

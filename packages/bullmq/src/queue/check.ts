@@ -1,16 +1,12 @@
 import type { QueueLike } from "../queue-like.js";
-
-interface RedisClient {
-  info(): Promise<string>;
-}
+import { clientOf, fieldOf } from "./connection.js";
 
 /** Lists the server settings that endanger jobs, one sentence each. The list is empty for backends other than Redis. */
-export async function check({ backend }: QueueLike): Promise<readonly string[]> {
-  const client = (await (backend as { readonly client?: unknown }).client) as
-    Partial<RedisClient> | undefined;
+export async function check(queue: QueueLike): Promise<readonly string[]> {
+  const client = await clientOf(queue);
   if (typeof client?.info !== "function") return [];
   const info = await client.info();
-  const setting = (name: string) => new RegExp(`^${name}:(.*?)\\r?$`, "m").exec(info)?.[1];
+  const setting = (name: string) => fieldOf(info, name);
   const problems: string[] = [];
   if (setting("aof_enabled") !== "1") {
     problems.push(
@@ -26,6 +22,23 @@ export async function check({ backend }: QueueLike): Promise<readonly string[]> 
   if (setting("role") === "slave") {
     problems.push(
       "This server is a replica and rejects writes, so no delivery can be stored. Connect to the primary.",
+    );
+  }
+  const [most, used] = [Number(setting("maxmemory") ?? 0), Number(setting("used_memory") ?? 0)];
+  if (most > 0 && used > most * 0.7) {
+    problems.push(
+      `Redis uses ${Math.floor((100 * used) / most)} % of maxmemory. Above 80 %, no delivery is stored. Raise maxmemory, or start workers.`,
+    );
+  }
+  const { socketTimeout, reconnectOnError } = client.options ?? {};
+  if (client.options && !socketTimeout) {
+    problems.push(
+      "The connection of the queue has no socketTimeout, so a worker with the same options never leaves a connection that dies silently. Use `queueConnection` and `workerConnection` of this package.",
+    );
+  }
+  if (client.options && typeof reconnectOnError !== "function") {
+    problems.push(
+      "The connection of the queue has no reconnectOnError, so a worker with the same options keeps a primary that was demoted. Use `queueConnection` and `workerConnection` of this package.",
     );
   }
   return problems;

@@ -1,10 +1,5 @@
 import type { BullJob, QueueLike } from "../queue-like.js";
-
-/** The scripts of BullMQ's Redis client. */
-interface ScriptClient {
-  defineCommand(name: string, definition: { numberOfKeys: number; lua: string }): void;
-  runCommand(name: string, args: readonly string[]): Promise<unknown>;
-}
+import { clientOf } from "./connection.js";
 
 const command = "svcWebhooksDiscard";
 
@@ -18,9 +13,9 @@ return 1`,
 };
 
 /** Removes a dead letter. Returns false if it is no longer dead, which only Redis can check in the same step. */
-export async function discard({ backend }: QueueLike, letter: BullJob): Promise<boolean> {
-  const connected = backend as { readonly client?: unknown; toKey(type: string): string };
-  const redis = (await connected.client) as Partial<ScriptClient> | undefined;
+export async function discard(queue: QueueLike, letter: BullJob): Promise<boolean> {
+  const backend = queue.backend as { toKey(type: string): string };
+  const redis = await clientOf(queue);
   const id = String(letter.id);
   // A job of another application may have a parent or children, which `remove` updates.
   const isOwn = (Object(letter.data) as { readonly key?: unknown }).key === id;
@@ -29,6 +24,6 @@ export async function discard({ backend }: QueueLike, letter: BullJob): Promise<
     return true;
   }
   redis.defineCommand(command, script);
-  const keys = ["failed", id, `${id}:logs`, "events"].map((type) => connected.toKey(type));
+  const keys = ["failed", id, `${id}:logs`, "events"].map((type) => backend.toKey(type));
   return (await redis.runCommand(command, [...keys, id])) === 1;
 }

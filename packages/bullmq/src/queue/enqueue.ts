@@ -1,10 +1,7 @@
 import type { DeadlineCall } from "@svc-webhooks/core";
-import type { Enqueue, InboxJob } from "@svc-webhooks/core/inbox";
+import type { Enqueue, InboxJob, RetryDelays } from "@svc-webhooks/core/inbox";
 import type { BullJob, QueueLike } from "../queue-like.js";
-import type { Retry } from "./retry.js";
-
-/** How long a done job stays for the dashboard. The store's record, not the job, makes later copies duplicates. */
-const kept = { age: 3_600, count: 10_000 };
+import { guardMemory, replyMs, type Reach } from "./connection.js";
 
 /**
  * The number of jobs that may still wait for Redis although their deliveries have ended as `queue_unavailable`. BullMQ
@@ -13,11 +10,12 @@ const kept = { age: 3_600, count: 10_000 };
 const mostOverdue = 100;
 
 /** Adds each job once. A copy of a dead letter runs it again. */
-export function enqueueIn(queue: QueueLike, retry: Retry): Enqueue {
+export function enqueueIn(queue: QueueLike, reach: Reach, retry: RetryDelays): Enqueue {
   const options = {
     attempts: retry.limit,
     backoff: { type: "fixed", delay: retry.delayMs(1) },
-    removeOnComplete: kept,
+    // The store's record, not the job, makes later copies duplicates. The bodies of done jobs would fill Redis.
+    removeOnComplete: true,
     removeOnFail: false,
   } as const;
   const enqueue = async (job: InboxJob) => {
@@ -31,11 +29,13 @@ export function enqueueIn(queue: QueueLike, retry: Retry): Enqueue {
       if ((await queue.getJob(job.key))?.timestamp === added.timestamp) return;
       await revive(added);
     } else if (state !== "unknown") return;
-    // If an operator has discarded the dead letter meanwhile, this is a new job.
+    // If an operator has discarded the dead letter meanwhile, this is a new job. A job that is done already runs again,
+    // and its record makes it a duplicate.
     if ((await queue.getJobState(job.key)) === "unknown") {
       await queue.add(job.type, job, { ...options, jobId: job.key });
     }
   };
+  const assertRoom = guardMemory(queue);
   /** The calls whose jobs wait for Redis, the oldest first. */
   const pending = new Set<DeadlineCall>();
   const assertResponding = () => {
@@ -55,11 +55,16 @@ export function enqueueIn(queue: QueueLike, retry: Retry): Enqueue {
   return async (job, call) => {
     assertResponding();
     pending.add(call);
-    try {
-      await enqueue(job);
-    } finally {
-      pending.delete(call);
-    }
+    const store = async () => {
+      try {
+        // Redis stores a job in about twice the room of its body.
+        await assertRoom(2 * job.body.length);
+        await enqueue(job);
+      } finally {
+        pending.delete(call);
+      }
+    };
+    await reach(store(), replyMs);
   };
 }
 
