@@ -1,5 +1,6 @@
 // The receiver and its queue. The server and the worker import this module.
 import { createReceiver } from "@svc-webhooks/core";
+import { oncePerMinute } from "@svc-webhooks/core/inbox";
 import { pgBossInbox } from "@svc-webhooks/pg-boss";
 import { postgresStore } from "@svc-webhooks/postgres";
 import { Pool } from "pg";
@@ -15,17 +16,14 @@ pool.on("error", (error) => console.error("PostgreSQL:", error.message));
 export const boss = new PgBoss({
   connectionString,
   connectionTimeoutMillis: 1_000,
+  // Operators that other roles have created must not run with the rights of this one.
+  options: "-c search_path=pg_catalog",
   // How often it looks for jobs of killed workers; default 60 s.
   superviseIntervalSeconds: 5,
   monitorIntervalSeconds: 5,
 });
-// An outage repeats its messages many times a second, so each is logged at most once a minute.
-const loggedAt = new Map();
-const log = ({ message }) => {
-  if (Date.now() - (loggedAt.get(message) ?? 0) < 60_000) return;
-  loggedAt.set(message, Date.now());
-  console.error("pg-boss:", message);
-};
+// An outage repeats its messages many times a second.
+const log = oncePerMinute((error) => console.error("pg-boss:", error.message));
 boss.on("error", log);
 boss.on("warning", log);
 

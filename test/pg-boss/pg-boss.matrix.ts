@@ -19,7 +19,15 @@ describeWithPostgres("the package for pg-boss", () => {
   });
 
   test("passes its tests on Node 22.12, the lowest that pg-boss supports", async () => {
-    const files = ["contract", "crash-points", "operation", "order", "pages", "worker"];
+    const files = [
+      "connections",
+      "contract",
+      "crash-points",
+      "operation",
+      "order",
+      "pages",
+      "worker",
+    ];
     expect(await runEngineTests("22.12.0", folder, files)).toBeGreaterThan(85);
   });
 

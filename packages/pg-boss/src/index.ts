@@ -1,6 +1,7 @@
 export { pgBossInbox } from "./pg-boss-inbox.js";
 export type { PgBossInbox } from "./pg-boss-inbox.js";
-export type { PgBossInboxOptions, RetryOptions } from "./options.js";
+export type { PgBossInboxOptions } from "./options.js";
+export type { RetryOptions } from "@svc-webhooks/core/inbox";
 export type { InboxWorker, WorkOptions } from "./inbox-worker.js";
 export type {
   BossDatabase,

@@ -1,10 +1,10 @@
 import type { AnyEvent } from "@svc-webhooks/core";
-import type { InboxEntry } from "@svc-webhooks/core/inbox";
+import type { InboxEntry, RetryOptions } from "@svc-webhooks/core/inbox";
 
 export interface PgBossInboxOptions {
   /**
-   * The name of the queue: letters, digits, `_`, `-`, `.` and `/`. Default `"webhooks"`. Its dead letters are in
-   * `<queue>.dead`. Errors: `invalid_option`.
+   * The name of the queue: letters, digits, `_`, `-`, `.` and `/`, not ending in `.dead`. Default `"webhooks"`. Its dead
+   * letters are in `<queue>.dead`. Errors: `invalid_option`.
    */
   readonly queue?: string | undefined;
   /**
@@ -18,7 +18,10 @@ export interface PgBossInboxOptions {
    * wait until it is retried or discarded (`"hold"`). Default `"continue"`. Errors: `invalid_option`.
    */
   readonly afterDead?: "continue" | "hold" | undefined;
-  /** The attempts of an event. Default: 20, about two hours. */
+  /**
+   * The attempts of an event. Default: 20, in one to two hours. `firstMs` is at least 1,000. After a worker was killed,
+   * pg-boss makes the delay up to twice as long, in whole seconds.
+   */
   readonly retry?: RetryOptions | undefined;
   /**
    * The largest `maxRunMs` of the receivers, in milliseconds, 1,000 … 86,340,000. pg-boss gives up a run a minute
@@ -29,17 +32,4 @@ export interface PgBossInboxOptions {
   readonly schema?: string | undefined;
   /** Called after `admin.discard` has removed a dead letter, for an audit log. */
   readonly onDiscard?: ((entry: InboxEntry, reason: string) => unknown) | undefined;
-}
-
-/** The attempts of an event, and the delays between them, which double from `firstMs` to `mostMs`, with jitter. */
-export interface RetryOptions {
-  /** The number of attempts before an event becomes a dead letter, 1 … 1,000. Default 20. */
-  readonly limit?: number | undefined;
-  /**
-   * The delay after the first attempt, which pg-boss makes up to twice as long, in milliseconds, rounded up to seconds,
-   * 1,000 … 86,400,000. Default 1,000.
-   */
-  readonly firstMs?: number | undefined;
-  /** The longest delay, in milliseconds, rounded up to seconds, `firstMs` … 86,400,000. Default 600,000 (10 min). */
-  readonly mostMs?: number | undefined;
 }

@@ -13,7 +13,8 @@ import { startWorker } from "./worker/worker.js";
 /** The result of {@link pgBossInbox}. */
 export interface PgBossInbox extends Inbox {
   /**
-   * Creates the queue and the queue of its dead letters, or changes their settings to those of the options. Call it
+   * Creates the queue and the queue of its dead letters, or changes their settings, and those of the jobs that are stored,
+   * to those of the options. Call it
    * when you deploy, after `boss.start()`. Resolves to whether it changed anything.
    *
    * @throws WebhookError `queue_policy` if the queue exists with order and the options have none, or the reverse
@@ -32,8 +33,8 @@ export interface PgBossInbox extends Inbox {
    */
   work(receiver: Pick<Receiver, "resume">, options?: WorkOptions): Promise<InboxWorker>;
   /**
-   * Resolves to the conditions that endanger jobs, one sentence each: settings of the queues, a database that may lose
-   * commits, a missing listener for `"error"`, no process that returns the jobs of killed workers, a small pool, dead
+   * Resolves to the conditions that endanger jobs, one sentence each: settings of the queues and of their jobs, a database
+   * that may lose commits, a `search_path` in which other roles may create operators, a missing listener for `"error"`, no process that returns the jobs of killed workers, a small pool, dead
    * letters older than a day.
    */
   check(): Promise<readonly string[]>;
@@ -50,6 +51,7 @@ export interface PgBossInbox extends Inbox {
  * @example
  * ```ts
  * import { createReceiver } from "@svc-webhooks/core";
+ * import { oncePerMinute } from "@svc-webhooks/core/inbox";
  * import { pgBossInbox } from "@svc-webhooks/pg-boss";
  * import { postgresStore } from "@svc-webhooks/postgres";
  * import { Pool } from "pg";
@@ -57,8 +59,9 @@ export interface PgBossInbox extends Inbox {
  *
  * const connectionString = process.env.DATABASE_URL ?? "postgres://localhost";
  * const pool = new Pool({ connectionString, max: 20, connectionTimeoutMillis: 1_000 });
- * export const boss = new PgBoss({ connectionString, connectionTimeoutMillis: 1_000 });
- * boss.on("error", (error) => console.error("pg-boss:", error.message));
+ * const options = "-c search_path=pg_catalog";
+ * export const boss = new PgBoss({ connectionString, connectionTimeoutMillis: 1_000, options });
+ * boss.on("error", oncePerMinute((error) => console.error("pg-boss:", error)));
  * export const inbox = pgBossInbox(boss, { queue: "mail" });
  *
  * export const receiver = createReceiver({

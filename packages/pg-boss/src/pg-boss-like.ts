@@ -26,7 +26,6 @@ export interface PgBossLike {
   notifyWorker(id: string): void;
   offWork(name: string, options: { id: string; wait: boolean }): Promise<void>;
   fail(name: string, jobs: BossJobAttempt[], output: object): Promise<unknown>;
-  update(request: { name: string; options: { id: string; startAfter: number } }): Promise<unknown>;
   redrive(name: string, options: { ids: string[] }): Promise<number>;
   deleteJob(name: string, jobs: string[] | BossJobAttempt[]): Promise<object>;
   findJobs(
@@ -77,6 +76,8 @@ export interface BossJobAttempt {
 /** A job as the handler of `work` of pg-boss receives it. */
 export interface BossJob extends BossJobAttempt {
   readonly retryLimit: number;
+  /** The id of the job from which this one was made by `redrive`, perhaps several times. */
+  readonly sourceRootId: string | null;
   readonly data: unknown;
   /** Aborted when another worker has taken over the job, or the handler has run too long. */
   readonly signal: AbortSignal;

@@ -5,10 +5,10 @@ import { runChaos } from "./chaos/run.js";
 
 describeWithPostgres("workers on pg-boss that are killed and frozen at random", () => {
   test.for(seeds)(
-    "run each event once and in order, while the database crashes, seed %s",
+    "run each event once and in order, while the database crashes and connections die, seed %s",
     async (seed) => {
-      const crashEveryMs = 5_000;
-      const result = await runChaos({ seed, events, strikes: 5, inOrder: true, crashEveryMs });
+      const strikeEveryMs = 5_000;
+      const result = await runChaos({ seed, events, strikes: 5, inOrder: true, strikeEveryMs });
       console.log(result.summary);
       expect(result).toMatchObject({ ...eachOnce, outOfOrder: 0 });
     },

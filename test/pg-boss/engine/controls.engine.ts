@@ -10,7 +10,7 @@ describeWithPostgres("workers on pg-boss that are killed and frozen at random", 
     "run each event once without `partitionBy`, out of order, seed %s",
     async (seed) => {
       await untilShown(
-        (own) => runChaos({ seed: `${seed}/${own}`, events, inOrder: false, crashEveryMs: 6_000 }),
+        (own) => runChaos({ seed: `${seed}/${own}`, events, inOrder: false, strikeEveryMs: 6_000 }),
         (result) => {
           expect(result).toMatchObject(eachOnce);
           return result.outOfOrder > 0;

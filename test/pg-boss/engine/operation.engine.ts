@@ -66,7 +66,8 @@ describeWithPostgres("the operation of a queue", () => {
     expect(await other.setup()).toBe(true);
     expect(await other.check()).toEqual([]);
     expect(await world.boss.getQueue(world.queue)).toMatchObject({
-      retryLimit: 4,
+      // The attempts of pg-boss: ten more, which make the letter of an event whose last attempt was killed.
+      retryLimit: 14,
       expireInSeconds: 70,
     });
   });
@@ -263,7 +264,7 @@ describeWithPostgres("the operation of a queue", () => {
     const listing = listed(world.inbox.admin.list(query as never));
     await expect(listing).rejects.toMatchObject({
       code: option === "stat" ? "unknown_option" : "invalid_option",
-      option,
+      option: `query.${option}`,
     });
   });
 
@@ -366,8 +367,8 @@ describeWithPostgres("the operation of a queue", () => {
   });
 
   test.each([
-    [101, { dead: 0, delayed: 1 }],
-    [100, { dead: 1, delayed: 0 }],
+    [101, { dead: 0, runs: 1 }],
+    [100, { dead: 1, runs: 0 }],
   ])(
     "of %i attempts, 100 workers that are killed in a job spend one each",
     async (limit, expected) => {
@@ -394,11 +395,12 @@ describeWithPostgres("the operation of a queue", () => {
         // The process supervises the queue by itself too, and may have been faster.
         await until(async () => (await stats(world)).active === 0, "pg-boss notices the kill");
       }
-      expect(await stats(world)).toMatchObject({ active: 0, ...expected });
-      if (expected.dead > 0) return;
       await world.query("update pgboss.job set start_after = now() where name = $1", [world.queue]);
       await world.work();
-      await until(() => runs.length === 1, "the last attempt runs");
+      await until(async () => {
+        const { dead } = await stats(world);
+        return dead === expected.dead && runs.length === expected.runs;
+      }, "the last attempt runs, or an attempt beyond it makes the letter");
     },
   );
 

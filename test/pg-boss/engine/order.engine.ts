@@ -276,10 +276,14 @@ describeWithPostgres("a queue in order", () => {
       "update pgboss.job set heartbeat_on = heartbeat_on - interval '1 hour' where name = $1",
       [world.queue],
     );
-    await until(async () => (await stats(world)).dead === 1, "pg-boss fails the job");
+    await until(
+      async () => (await stats(world)).active === 0,
+      "pg-boss takes the job from the worker",
+    );
     await world.work();
     await until(() => done.length === 1, "the next event has run");
     expect(done).toEqual(["a1"]);
+    expect((await stats(world)).dead).toBe(1);
   });
 
   test("a running worker continues after a crash in the last attempt", async () => {

@@ -161,7 +161,7 @@ describeWithPostgres("pg-boss", () => {
     await world.work();
     await until(async () => (await world.inbox.admin.stats()).dead === 1, "it is dead");
     const [letter] = await listed(world.inbox.admin.list({ state: "dead" }));
-    expect(letter?.error).toBe("ab\ufffd");
+    expect(letter?.error).toBe("a\ufffdb\ufffd");
   });
 
   test("a run that waits for a lease spends no attempt", async () => {

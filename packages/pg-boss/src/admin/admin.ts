@@ -1,15 +1,10 @@
-import { assertOptions, assertValid } from "@svc-webhooks/core";
-import type {
-  InboxAdmin,
-  InboxEntry,
-  InboxJob,
-  InboxQuery,
-  InboxState,
-} from "@svc-webhooks/core/inbox";
+import { assertValid } from "@svc-webhooks/core";
+import { assertQuery, entryOf } from "@svc-webhooks/core/engine";
+import type { InboxAdmin, InboxEntry, InboxState } from "@svc-webhooks/core/inbox";
 import type { BossJobRecord } from "../pg-boss-like.js";
-import type { InboxQueue } from "../queue/queue.js";
+import { is, sql, type InboxQueue } from "../queue/queue.js";
+import { operatorMs, replyTo } from "../queue/replies.js";
 import { revive } from "../queue/revive.js";
-import { assertCount } from "./assert-count.js";
 import { release } from "./release.js";
 import { stats } from "./stats.js";
 
@@ -19,13 +14,32 @@ const isId = (id: string) => /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i.test(
 
 export function adminOf(queue: InboxQueue): InboxAdmin {
   const { boss, name, dead, holds } = queue;
+  const find = (from: string, options: Parameters<typeof boss.findJobs>[1]) =>
+    replyTo(boss, () => boss.findJobs(from, options), operatorMs);
   const letterOf = async (id: string) =>
-    isId(id) ? (await boss.findJobs(dead, { id, queued: true }))[0] : undefined;
-  const admin: InboxAdmin = {
+    isId(id) ? (await find(dead, { id, queued: true }))[0] : undefined;
+
+  async function retry(id: string): Promise<boolean> {
+    const letter = await letterOf(id);
+    if (!letter) return isId(id) && runNow(queue, id);
+    // The job itself holds its key, and keeps its place.
+    if (holds && letter.sourceId !== null && (await revive(queue, letter.sourceId))) {
+      await replyTo(boss, () => boss.deleteJob(dead, [id]), operatorMs);
+      return true;
+    }
+    return (await replyTo(boss, () => boss.redrive(dead, { ids: [id] }), operatorMs)) > 0;
+  }
+
+  return {
     stats: () => stats(queue),
     async *list(given) {
       assertQuery(given);
       const { state, type, after, limit = Infinity } = given;
+      assertValid(
+        after === undefined || isId(after),
+        "query.after",
+        "`query.after` must be the `id` of an entry.",
+      );
       const from = state === "dead" ? dead : name;
       const query = {
         queued: state !== "active",
@@ -33,7 +47,7 @@ export function adminOf(queue: InboxQueue): InboxAdmin {
         ...(type !== undefined && { data: { type } }),
       };
       const next = (last: string | undefined) =>
-        boss.findJobs(from, { ...query, ...(last !== undefined && { after: last }) });
+        find(from, { ...query, ...(last !== undefined && { after: last }) });
       let left = limit;
       for (let page = await next(after); page.length > 0;) {
         const last = page.at(-1)?.id;
@@ -41,7 +55,7 @@ export function adminOf(queue: InboxQueue): InboxAdmin {
         const following = page.length < pageSize ? [] : await next(last);
         for (const job of page) {
           if (left <= 0) return;
-          const entry = entryOf(job, from === dead);
+          const entry = entryOfJob(job, from === dead);
           if (entry?.state !== state) continue;
           left -= 1;
           yield entry;
@@ -51,93 +65,74 @@ export function adminOf(queue: InboxQueue): InboxAdmin {
     },
     async get(id) {
       if (!isId(id)) return undefined;
-      const [job] = await boss.findJobs(name, { id });
+      const [job] = await find(name, { id });
       const letter = await letterOf(id);
-      return letter ? entryOf(letter, true) : job && entryOf(job, false);
+      return letter ? entryOfJob(letter, true) : job && entryOfJob(job, false);
     },
-    async retry(id) {
-      const letter = await letterOf(id);
-      if (!letter) return false;
-      // The job itself holds its key, and keeps its place.
-      if (holds && letter.sourceId !== null && (await revive(queue, letter.sourceId))) {
-        await boss.deleteJob(dead, [id]);
-        return true;
-      }
-      return (await boss.redrive(dead, { ids: [id] })) > 0;
-    },
+    retry,
     async discard(id, reason) {
       const letter = await letterOf(id);
-      const entry = letter && entryOf(letter, true);
+      const entry = letter && entryOfJob(letter, true);
       if (!entry || !(await remove(queue, id))) return false;
       await queue.onDiscard?.(entry, reason);
       return true;
     },
-    release: (options) => release(queue, admin, options),
+    release: (options) => release(queue, retry, options),
   };
-  return admin;
+}
+
+/** Makes a job that waits for its next attempt ready. Resolves to false unless it waits for one. */
+async function runNow(queue: InboxQueue, id: string): Promise<boolean> {
+  const rows = await sql(
+    queue,
+    `update ${queue.jobs} set start_after = now()
+    where name = $1 and id = $2 and ${is("<", "active")} and start_after > now()
+    returning id`,
+    [queue.name, id],
+    operatorMs,
+  );
+  return rows.length > 0;
 }
 
 /**
  * Removes a letter, and the failed job that holds its key. One statement, so that it leaves a job that a redelivery has
  * revived, and one that has another letter.
  */
-async function remove({ boss, name, dead, jobs, holds }: InboxQueue, id: string): Promise<boolean> {
-  const { rows } = await boss.getDb().executeSql(
+async function remove(queue: InboxQueue, id: string): Promise<boolean> {
+  const { name, dead, jobs, holds } = queue;
+  const rows = await sql(
+    queue,
     `with letter as (
-      delete from ${jobs} where name = $1 and id = $2 and state < 'active' returning source_id
+      delete from ${jobs} where name = $1 and id = $2 and ${is("<", "active")} returning source_id
     ), held as (
       delete from ${jobs}
-      where $4 and name = $3 and state = 'failed' and id in (select source_id from letter)
+      where $4 and name = $3 and ${is("=", "failed")} and id in (select source_id from letter)
         and not exists (
           select 1 from ${jobs} other
-          where other.name = $1 and other.id <> $2 and other.state < 'active' and other.source_id = ${jobs}.id
+          where other.name = $1 and other.id <> $2 and ${is("<", "active", "other.state")} and other.source_id = ${jobs}.id
         )
     )
     select from letter`,
     [dead, id, name, holds],
+    operatorMs,
   );
   return rows.length > 0;
 }
 
-function assertQuery(query: InboxQuery): void {
-  assertOptions(query, ["state", "type", "after", "limit"]);
-  const { state, type, after, limit } = query;
-  assertValid(
-    ["ready", "delayed", "active", "dead"].includes(state),
-    "state",
-    '`state` must be "ready", "delayed", "active" or "dead".',
-  );
-  assertValid(type === undefined || typeof type === "string", "type", "`type` must be a string.");
-  assertValid(
-    after === undefined || (typeof after === "string" && isId(after)),
-    "after",
-    "`after` must be the `id` of an entry.",
-  );
-  assertCount(limit, "limit", 0);
-}
-
 /** Returns a job as an operator sees it, or undefined if it is done. */
-function entryOf(job: BossJobRecord, isLetter: boolean): InboxEntry | undefined {
+function entryOfJob(job: BossJobRecord, isLetter: boolean): InboxEntry | undefined {
   const { id, data, startAfter, createdOn } = job;
   const state = isLetter ? "dead" : stateOf(job.state, startAfter);
   if (!state) return undefined;
-  const { key, type, deliveryId, receivedAt, body, base64 } = Object(data) as Partial<InboxJob>;
   const { message } = Object(isLetter ? job.sourceOutput : job.output) as { message?: unknown };
   return {
     id,
-    key: textOf(key),
-    type: textOf(type),
-    deliveryId: textOf(deliveryId),
     state,
-    receivedAt: typeof receivedAt === "number" ? receivedAt : createdOn.getTime(),
+    ...entryOf(data, createdOn.getTime()),
     attempts: attemptsOf(job, isLetter),
     error: typeof message === "string" ? message : undefined,
-    body: () => Buffer.from(textOf(body), base64 ? "base64" : "utf8"),
   };
 }
-
-/** Another application may have written any value. */
-const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
 
 function stateOf(state: string, startAfter: Date): InboxState | undefined {
   if (state === "active") return state;

@@ -1,36 +1,36 @@
 import type { InboxStats } from "@svc-webhooks/core/inbox";
-import { assertFound, foundColumn, type InboxQueue } from "../queue/queue.js";
+import { assertFound, foundColumn, is, sql, type InboxQueue } from "../queue/queue.js";
+import { operatorMs } from "../queue/replies.js";
 
 /** Counts jobs in one statement, because pg-boss refreshes its own numbers only once a minute. */
 export async function stats(queue: InboxQueue): Promise<InboxStats> {
-  const { boss, name, dead, jobs, partitionBy, holds } = queue;
-  const { rows } = await boss.getDb().executeSql(
+  const { name, dead, jobs, partitionBy, holds } = queue;
+  const [row] = await sql<
+    Omit<InboxStats, "oldestMs"> & {
+      readonly oldest: string | number | null;
+      readonly held: number;
+      readonly found: boolean;
+    }
+  >(
+    queue,
     `select
       count(*) filter (where ${waits} and start_after <= now() and not is_held)::int as ready,
       count(*) filter (where ${waits} and start_after > now())::int as delayed,
-      count(*) filter (where name = $1 and state = 'active')::int as active,
-      count(*) filter (where name = $2 and state < 'active')::int as dead,
+      count(*) filter (where name = $1 and ${is("=", "active")})::int as active,
+      count(*) filter (where name = $2 and ${is("<", "active")})::int as dead,
       extract(epoch from now() - min(created_on) filter (where ${waits} and start_after <= now() and not is_held)) as oldest,
-      count(distinct singleton_key) filter (where name = $1 and state = 'failed')::int as held,
+      count(distinct singleton_key) filter (where name = $1 and ${is("=", "failed")})::int as held,
       ${foundColumn(queue)}
     from ${jobs}, lateral (select $3 and exists (
       select 1 from ${jobs} head
-      where head.name = $1 and head.singleton_key = job.singleton_key and head.state = 'failed'
-    ) as is_held) held_by where name in ($1, $2) and state <> 'completed'`,
+      where head.name = $1 and head.singleton_key = job.singleton_key and ${is("=", "failed", "head.state")}
+    ) as is_held) held_by where name in ($1, $2) and ${is("<>", "completed")}`,
     [name, dead, holds],
+    operatorMs,
   );
-  const {
-    oldest,
-    held,
-    found: isFound,
-    ...counts
-  } = rows[0] as Omit<InboxStats, "oldestMs"> & {
-    readonly oldest: string | number | null;
-    readonly held: number;
-    readonly found: boolean;
-  };
   // A monitor must not take a queue that does not exist for an empty one.
-  assertFound(queue, isFound);
+  assertFound(queue, row?.found);
+  const { oldest, held, found: _, ...counts } = row as NonNullable<typeof row>;
   return {
     ...counts,
     oldestMs: oldest === null ? undefined : Math.round(Number(oldest) * 1_000),
@@ -38,4 +38,4 @@ export async function stats(queue: InboxQueue): Promise<InboxStats> {
   };
 }
 
-const waits = "name = $1 and state < 'active'";
+const waits = `name = $1 and ${is("<", "active")}`;

@@ -1,11 +1,16 @@
 import {
   assertSchema,
+  countDiffering,
   difference,
   differencesOf,
+  is,
   missing,
   otherPolicy,
+  sql,
   type InboxQueue,
 } from "./queue.js";
+import type { BossQueueSettings } from "../pg-boss-like.js";
+import { replyTo } from "./replies.js";
 
 const dayMs = 86_400_000;
 
@@ -20,6 +25,7 @@ export async function check(queue: InboxQueue): Promise<readonly string[]> {
   await assertSchema(queue);
   return [
     ...inQueues,
+    ...(await inJobs(queue)),
     ...(await inDatabase(queue)),
     ...(await inProcesses(queue)),
     ...(await inDeadLetters(queue)),
@@ -31,30 +37,59 @@ async function differences(
   name: string,
   settings: InboxQueue["settings"],
 ): Promise<readonly string[]> {
-  const names = await differencesOf(queue, name, settings);
-  if (!names) return [missing(name)];
-  return names.map((setting) =>
+  const found = await differencesOf(queue, name, settings);
+  if (!found) return [missing(name)];
+  return (Object.keys(found) as (keyof BossQueueSettings)[]).map((setting) =>
     setting === "policy" ? otherPolicy(queue) : difference(name, setting, settings),
   );
 }
 
-async function inDatabase({ boss }: InboxQueue): Promise<readonly string[]> {
+async function inJobs(queue: InboxQueue): Promise<readonly string[]> {
+  const count = await countDiffering(queue);
+  if (count === 0) return [];
+  return [
+    `${count} jobs of the queue "${queue.name}" were stored with other settings, which pg-boss copies into each job. Call setup() of the inbox, which changes them.`,
+  ];
+}
+
+/** The schemas of the `search_path` in which other roles may create operators. They trust the owner of the database. */
+const openSchemas = `coalesce((
+  select string_agg(pg_catalog.quote_ident(nspname), ', ') from pg_catalog.pg_namespace schema
+  where nspname = any (current_schemas(true)) and exists (
+    select from pg_catalog.pg_roles
+    where not rolsuper and rolname <> current_user and rolname !~ '^pg_'
+      and oid <> (select datdba from pg_catalog.pg_database where datname = current_database())
+      and pg_catalog.has_schema_privilege(oid, schema.oid, 'create')
+  )
+), '') as open`;
+
+async function inDatabase(queue: InboxQueue): Promise<readonly string[]> {
   const names = ["synchronous_commit", "fsync"];
-  const { rows } = await boss
-    .getDb()
-    .executeSql(`select ${names.map((name) => `current_setting('${name}') as ${name}`).join()}`);
-  return Object.entries(Object(rows[0]) as Record<string, string>)
-    .filter(([, value]) => value === "off")
+  const settings = names.map((name) => `current_setting('${name}') as ${name}`);
+  const [row] = await sql<Record<string, string>>(
+    queue,
+    `select ${[...settings, openSchemas].join()}`,
+    [],
+  );
+  const found = names
+    .filter((name) => row?.[name] === "off")
     .map(
-      ([name]) =>
+      (name) =>
         `\`${name}\` of PostgreSQL is off, so a crash of the database loses deliveries that were acknowledged. Turn it on.`,
     );
+  if (row?.["open"]) {
+    found.push(
+      `Other roles may create operators in ${row["open"]}, and the statements of pg-boss would use them with the rights of its role. Pass options: "-c search_path=pg_catalog" to PgBoss.`,
+    );
+  }
+  return found;
 }
 
 async function inProcesses({ boss, name }: InboxQueue): Promise<readonly string[]> {
   const found: string[] = [];
   if (boss.listenerCount("error") === 0) found.push(noListener);
-  const instances = (await boss.getInstances()).filter(({ live }) => live);
+  const all = await replyTo(boss, () => boss.getInstances());
+  const instances = all.filter(({ live }) => live);
   if (instances.length > 0 && !instances.some(({ supervise }) => supervise)) {
     found.push(
       "`supervise` is off in all processes, so the jobs of a killed worker stay active forever. Leave it on in one of them.",
@@ -78,9 +113,14 @@ async function inProcesses({ boss, name }: InboxQueue): Promise<readonly string[
 export const noListener =
   '`boss` has no listener for "error", so an interrupted connection ends this process. Call boss.on("error", console.error) before.';
 
-async function inDeadLetters({ boss, dead }: InboxQueue): Promise<readonly string[]> {
-  const [oldest] = await boss.findJobs(dead, { queued: true, limit: 1 });
-  if (!oldest || oldest.createdOn.getTime() > Date.now() - dayMs) return [];
+async function inDeadLetters(queue: InboxQueue): Promise<readonly string[]> {
+  const { dead, jobs } = queue;
+  const [row] = await sql<{ readonly age: string | number | null }>(
+    queue,
+    `select extract(epoch from now() - min(created_on)) as age from ${jobs} where name = $1 and ${is("<", "active")}`,
+    [dead],
+  );
+  if (Number(row?.age ?? 0) * 1_000 < dayMs) return [];
   return [
     `The queue "${dead}" has dead letters that are older than a day. Release or discard them.`,
   ];

@@ -1,23 +1,18 @@
-import { assertOptions, assertValid } from "@svc-webhooks/core";
+import { assertValid } from "@svc-webhooks/core";
+import { assertQueueName } from "@svc-webhooks/core/engine";
+import { assertWhole, longestRetryMs, retryDelays } from "@svc-webhooks/core/inbox";
 import type { PgBossInboxOptions } from "../options.js";
 import type { PgBossLike } from "../pg-boss-like.js";
-import type { InboxQueue } from "./queue.js";
+import { spareAttempts, type InboxQueue } from "./queue.js";
 
 const year = 31_536_000;
-const dayMs = 86_400_000;
 const seconds = (ms: number) => Math.ceil(ms / 1_000);
 
 /** Returns the queue of an inbox, with the settings that its options require. */
 export function queueOf(boss: PgBossLike, options: PgBossInboxOptions): InboxQueue {
-  const { queue: name = "webhooks", partitionBy, afterDead, retry = {} } = options;
+  const { queue: name = "webhooks", partitionBy, afterDead } = options;
   const { maxRunMs = 900_000, schema = "pgboss", onDiscard } = options;
-  assertOptions(retry, ["limit", "firstMs", "mostMs"], "retry");
-  const { limit = 20, firstMs = 1_000, mostMs = Math.max(600_000, firstMs) } = retry;
-  assertValid(
-    typeof name === "string" && /^[\w./-]{1,200}$/.test(name),
-    "queue",
-    "`queue` must have 1 to 200 characters: letters, digits, and `_`, `-`, `.` or `/`.",
-  );
+  assertQueueName(name, "queue");
   for (const [option, value] of Object.entries({ partitionBy, onDiscard })) {
     const isValid = value === undefined || typeof value === "function";
     assertValid(isValid, option, `\`${option}\` must be a function.`);
@@ -32,10 +27,10 @@ export function queueOf(boss: PgBossLike, options: PgBossInboxOptions): InboxQue
     "schema",
     "`schema` must be the name of the schema of pg-boss.",
   );
-  assertWhole(limit, "retry.limit", 1, 1_000);
-  assertWhole(firstMs, "retry.firstMs", 1_000, dayMs);
-  assertWhole(mostMs, "retry.mostMs", firstMs, dayMs);
-  assertWhole(maxRunMs, "maxRunMs", 1_000, dayMs - 60_000);
+  // pg-boss counts seconds, and applies these delays itself after a worker was killed.
+  const retry = retryDelays(options.retry, { leastMs: 1_000 });
+  assertWhole(maxRunMs, "maxRunMs", 1_000, longestRetryMs - 60_000);
+  const mostAttempts = retry.limit + spareAttempts;
   const dead = `${name}.dead`;
   const holds = afterDead === "hold";
   return {
@@ -46,7 +41,8 @@ export function queueOf(boss: PgBossLike, options: PgBossInboxOptions): InboxQue
     jobs: `${schema}.job`,
     partitionBy,
     holds,
-    attempts: limit,
+    retry,
+    mostAttempts,
     onDiscard,
     settings: {
       policy: partitionBy ? "key_strict_fifo" : "standard",
@@ -58,19 +54,11 @@ export function queueOf(boss: PgBossLike, options: PgBossInboxOptions): InboxQue
       // The shortest that pg-boss allows.
       heartbeatSeconds: 10,
       expireInSeconds: seconds(maxRunMs) + 60,
-      retryLimit: limit - 1,
-      retryDelay: seconds(firstMs),
+      retryLimit: mostAttempts - 1,
+      retryDelay: seconds(retry.firstMs),
       retryBackoff: true,
-      retryDelayMax: seconds(mostMs),
+      retryDelayMax: seconds(retry.mostMs),
     },
     deadSettings: { retentionSeconds: year },
   };
-}
-
-function assertWhole(value: unknown, option: string, min: number, max: number): void {
-  assertValid(
-    Number.isInteger(value) && Number(value) >= min && Number(value) <= max,
-    option,
-    `\`${option}\` must be a whole number from ${min} to ${max}.`,
-  );
 }

@@ -1,6 +1,7 @@
 import { assertValid, WebhookError, type AnyEvent } from "@svc-webhooks/core";
-import type { InboxEntry } from "@svc-webhooks/core/inbox";
-import type { BossQueueSettings, PgBossLike } from "../pg-boss-like.js";
+import type { InboxEntry, RetryDelays } from "@svc-webhooks/core/inbox";
+import type { BossQueue, BossQueueSettings, PgBossLike } from "../pg-boss-like.js";
+import { databaseOf, replyTo } from "./replies.js";
 
 /** The queue of an inbox. */
 export interface InboxQueue {
@@ -15,26 +16,54 @@ export interface InboxQueue {
   readonly partitionBy: ((event: AnyEvent) => string | undefined) | undefined;
   /** Whether a dead letter holds the later events of its key. */
   readonly holds: boolean;
-  /** The number of attempts that a job has. */
-  readonly attempts: number;
+  readonly retry: RetryDelays;
+  /** The attempts that pg-boss makes: those of `retry`, and the spare ones. */
+  readonly mostAttempts: number;
   readonly onDiscard: ((entry: InboxEntry, reason: string) => unknown) | undefined;
   readonly settings: BossQueueSettings;
   readonly deadSettings: BossQueueSettings;
 }
 
-/** Returns the names of the settings in which a queue differs, such as `"retentionSeconds"`; undefined if it does not exist. */
+/**
+ * The attempts that pg-boss makes beyond the limit. After the last attempt of an event was killed or has frozen, the next
+ * one takes the event from it, so that it commits nothing when it wakes up, and makes the dead letter.
+ */
+export const spareAttempts = 10;
+
+/**
+ * Runs a statement of this package. It qualifies each operator and function for whose types `pg_catalog` has none, such as
+ * those of an enum: one of another schema in the `search_path` would be used, with the rights of the application's role.
+ */
+export async function sql<Row>(
+  { boss }: InboxQueue,
+  text: string,
+  values: unknown[],
+  ms?: number,
+): Promise<readonly Row[]> {
+  const { rows } = await replyTo(boss, () => databaseOf(boss).executeSql(text, values), ms);
+  return rows as Row[];
+}
+
+/** Returns a condition about the column `state`, such as `is("<", "active")`: pg-boss orders its states. */
+export const is = (operator: "=" | "<" | "<>", state: string, column = "state"): string =>
+  `${column} operator(pg_catalog.${operator}) '${state}'`;
+
+/** Returns the settings in which a queue differs, with its own values; undefined if it does not exist. */
 export async function differencesOf(
   { boss }: InboxQueue,
   name: string,
   settings: BossQueueSettings,
-): Promise<readonly (keyof BossQueueSettings)[] | undefined> {
-  const found: BossQueueSettings | null = await boss.getQueue(name);
+): Promise<Partial<BossQueueSettings> | undefined> {
+  const found: BossQueue | null = await replyTo(boss, () => boss.getQueue(name));
   if (!found) return undefined;
+  const own = found as BossQueueSettings;
   const names = Object.keys(settings) as (keyof BossQueueSettings)[];
-  return names.filter((setting) => found[setting] !== settings[setting]);
+  return Object.fromEntries(
+    names.filter((one) => own[one] !== settings[one]).map((one) => [one, own[one]]),
+  );
 }
 
-/** Creates the queues, or changes their settings. Resolves to whether it changed anything. */
+/** Creates the queues, or changes their settings and those of their jobs. Resolves to whether it changed anything. */
 export async function setUp(queue: InboxQueue): Promise<boolean> {
   const { boss, name, dead, settings, deadSettings } = queue;
   let isChanged = false;
@@ -44,31 +73,72 @@ export async function setUp(queue: InboxQueue): Promise<boolean> {
     [name, settings],
   ] as const) {
     const differences = await differencesOf(queue, one, wanted);
-    if (differences?.length === 0) continue;
+    if (differences && Object.keys(differences).length === 0) continue;
     isChanged = true;
     if (differences) {
       assertPolicy(queue, differences);
       const { policy: _, ...changeable } = wanted;
-      await boss.updateQueue(one, changeable);
+      await replyTo(boss, () => boss.updateQueue(one, changeable));
     } else {
-      await boss.createQueue(one, wanted);
+      await replyTo(boss, () => boss.createQueue(one, wanted));
     }
   }
   await assertSchema(queue);
-  return isChanged;
+  const changed = await updateJobs(queue);
+  return isChanged || changed > 0;
+}
+
+/**
+ * Returns what pg-boss copies from the settings of a queue into each job and never changes there: each column with its
+ * value, and whether it differs. Jobs that have begun keep their attempts.
+ */
+const copied = ({ settings, mostAttempts }: InboxQueue) => {
+  // A product with an interval would be an operator that `pg_catalog` lacks for whole numbers.
+  const until = `created_on + interval '${settings.retentionSeconds} s'`;
+  const isFresh = "retry_count = 0 and source_root_id is null";
+  const columns: readonly (readonly [string, unknown])[] = [
+    ["deletion_seconds", settings.deleteAfterSeconds],
+    ["expire_seconds", settings.expireInSeconds],
+    ["heartbeat_seconds", settings.heartbeatSeconds],
+    ["retry_limit", `case when ${isFresh} then ${mostAttempts - 1} else retry_limit end`],
+    // A dead letter moves to this queue.
+    ["dead_letter", "$2"],
+  ];
+  return {
+    set: [...columns, ["keep_until", `greatest(keep_until, ${until})`]]
+      .map(([column, value]) => `${column} = ${String(value)}`)
+      .join(", "),
+    differs: [
+      ...columns.map(([column, value]) => `${column} is distinct from ${String(value)}`),
+      `keep_until < ${until}`,
+    ].join(" or "),
+  };
+};
+
+/** Gives the jobs of a queue the settings of the options. Resolves to the number of jobs that had others. */
+async function updateJobs(queue: InboxQueue): Promise<number> {
+  const { set, differs } = copied(queue);
+  const text = `update ${queue.jobs} set ${set} where name = $1 and ${is("<>", "completed")} and (${differs}) returning 1`;
+  return (await sql(queue, text, [queue.name, queue.dead])).length;
+}
+
+/** Resolves to the number of jobs that were stored with other settings than those of the options. */
+export async function countDiffering(queue: InboxQueue): Promise<number> {
+  const { differs } = copied(queue);
+  const text = `select count(*)::int as count from ${queue.jobs} where name = $1 and ${is("<>", "completed")} and (${differs})`;
+  const [row] = await sql<{ readonly count: number }>(queue, text, [queue.name, queue.dead]);
+  return row?.count ?? 0;
 }
 
 /** Asserts that the queue, which exists, is in the schema of the options. */
-export async function assertSchema({ boss, name, schema }: InboxQueue): Promise<void> {
+export async function assertSchema(queue: InboxQueue): Promise<void> {
+  const { name, schema } = queue;
   const text = `select 1 from ${schema}.queue where name = $1`;
-  const { rows } = await boss
-    .getDb()
-    .executeSql(text, [name])
-    .catch((error: unknown) => {
-      // PostgreSQL: undefined_table or invalid_schema_name.
-      if (["42P01", "3F000"].includes(String(Object(error).code))) return { rows: [] };
-      throw error;
-    });
+  const rows = await sql(queue, text, [name]).catch((error: unknown) => {
+    // PostgreSQL: undefined_table or invalid_schema_name.
+    if (["42P01", "3F000"].includes(String(Object(error).code))) return [];
+    throw error;
+  });
   assertValid(
     rows.length > 0,
     "schema",
@@ -91,9 +161,10 @@ export async function assertSetUp(queue: InboxQueue): Promise<void> {
   const differences = await differencesOf(queue, name, settings);
   assertFound(queue, differences);
   assertPolicy(queue, differences);
-  const found = differences.find(
-    (setting) => setting === "deadLetter" || (holds && setting === "deleteAfterSeconds"),
-  );
+  const isHolding = differences.deleteAfterSeconds === 0;
+  // A worker with "continue" would open the keys that another one holds.
+  const isOther = "deleteAfterSeconds" in differences && (holds || isHolding);
+  const found = "deadLetter" in differences ? "deadLetter" : isOther && "deleteAfterSeconds";
   if (found) throw new WebhookError("queue_settings", difference(name, found, settings));
   await assertSchema(queue);
 }
@@ -123,6 +194,6 @@ export const missing = (name: string): string =>
 export const otherPolicy = (queue: InboxQueue): string =>
   `The queue "${queue.name}" was created ${queue.partitionBy ? "without" : "with"} \`partitionBy\`, and pg-boss never changes the policy of a queue. Give the inbox another \`queue\`, and keep a worker on this one until it is empty.`;
 
-function assertPolicy(queue: InboxQueue, differences: readonly string[]): void {
-  if (differences.includes("policy")) throw new WebhookError("queue_policy", otherPolicy(queue));
+function assertPolicy(queue: InboxQueue, differences: object): void {
+  if ("policy" in differences) throw new WebhookError("queue_policy", otherPolicy(queue));
 }

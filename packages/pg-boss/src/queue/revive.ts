@@ -1,19 +1,18 @@
-import type { InboxQueue } from "./queue.js";
+import { is, sql, type InboxQueue } from "./queue.js";
 
 /**
  * Makes a failed job run again in its place, with a full count of attempts. Resolves to false unless it has failed.
  * One statement, so that nothing deletes or takes the job meanwhile.
  */
-export async function revive(
-  { boss, name, jobs, attempts }: InboxQueue,
-  id: string,
-): Promise<boolean> {
-  const { rows } = await boss.getDb().executeSql(
+export async function revive(queue: InboxQueue, id: string): Promise<boolean> {
+  const { name, jobs, mostAttempts } = queue;
+  const rows = await sql(
+    queue,
     `update ${jobs}
     set state = 'retry', retry_limit = retry_count + $3, completed_on = null, start_after = now()
-    where name = $1 and id = $2 and state = 'failed'
+    where name = $1 and id = $2 and ${is("=", "failed")}
     returning id`,
-    [name, id, attempts],
+    [name, id, mostAttempts],
   );
   return rows.length > 0;
 }

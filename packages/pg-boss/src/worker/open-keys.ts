@@ -1,4 +1,4 @@
-import type { InboxQueue } from "../queue/queue.js";
+import { is, sql, type InboxQueue } from "../queue/queue.js";
 
 /** The time in which pg-boss usually settles a batch. */
 const soonMs = 500;
@@ -17,16 +17,17 @@ export interface KeyOpener {
  * itself would hold the key.
  */
 export async function keepKeysOpen(queue: InboxQueue): Promise<KeyOpener> {
-  const { boss, name, jobs, partitionBy, holds } = queue;
+  const { name, jobs, schema, partitionBy, holds } = queue;
   if (!partitionBy || holds) return { openSoon() {}, close() {} };
   const open = async () => {
-    // One statement, so that it leaves a job that a redelivery has revived.
-    await boss
-      .getDb()
-      .executeSql(
-        `delete from ${jobs} where name = $1 and policy = 'key_strict_fifo' and state = 'failed'`,
-        [name],
-      );
+    // One statement, so that it leaves a job that a redelivery has revived. A queue that holds has a worker with "hold",
+    // which was deployed while this one runs.
+    await sql(
+      queue,
+      `delete from ${jobs} where name = $1 and policy = 'key_strict_fifo' and ${is("=", "failed")}
+        and exists (select 1 from ${schema}.queue where name = $1 and deletion_seconds > 0)`,
+      [name],
+    );
   };
   // If it fails, the next pass tries again.
   const tryOpen = () => void open().catch(() => {});

@@ -1,21 +1,16 @@
-/** The most characters of a text that are stored. */
-const longest = 10_000;
+import { errorText } from "@svc-webhooks/core/inbox";
 
-/** Returns the error of a run as JSON that PostgreSQL stores: no lone surrogate and no NUL. Never throws. */
+/** Returns the error of a run as JSON that PostgreSQL stores, for pg-boss's own pages too. Never throws. */
 export function recordOf(error: unknown): object {
+  const message = errorText(error);
   try {
-    const { name, message, code, stack } = Object(error) as Partial<Record<string, unknown>>;
-    const texts = { name, message: message ?? String(error), code, stack };
-    return Object.fromEntries(
-      Object.entries(texts).flatMap(([key, value]) =>
-        typeof value === "string" ? [[key, storable(value)]] : [],
-      ),
+    const { name, code, stack } = Object(error) as Partial<Record<string, unknown>>;
+    const texts = Object.entries({ name, code, stack }).flatMap(([key, value]) =>
+      typeof value === "string" ? [[key, errorText(value)]] : [],
     );
+    return { message, ...Object.fromEntries(texts) };
   } catch {
     // An object without a prototype, or a proxy.
-    return { message: "The error cannot be read." };
+    return { message };
   }
 }
-
-const storable = (text: string): string =>
-  Buffer.from(text.slice(0, longest)).toString().replaceAll("\0", "");

@@ -1,12 +1,18 @@
-import { assertOptions, assertValid, type Receiver } from "@svc-webhooks/core";
-import { runJob, type Verdict } from "@svc-webhooks/core/inbox";
+import { assertOptions, assertValid, codeOf, type Receiver } from "@svc-webhooks/core";
+import { within } from "@svc-webhooks/core/engine";
+import { assertWhole, errorText } from "@svc-webhooks/core/inbox";
 import type { InboxWorker, WorkOptions } from "../inbox-worker.js";
 import type { BossJob, BossJobResult } from "../pg-boss-like.js";
 import { noListener } from "../queue/check.js";
 import { assertSetUp, type InboxQueue } from "../queue/queue.js";
+import { keepConnected, replyTo } from "../queue/replies.js";
+import { attempt } from "./attempt.js";
 import { connect } from "./connect.js";
 import { keepKeysOpen, type KeyOpener } from "./open-keys.js";
 import { recordOf } from "./record-of.js";
+
+/** How long `stop` waits for the queue after its deadline, in milliseconds. */
+const giveBackMs = 1_000;
 
 export async function startWorker(
   queue: InboxQueue,
@@ -16,11 +22,7 @@ export async function startWorker(
   const { boss, name } = queue;
   assertOptions(options, ["concurrency"]);
   const { concurrency = 16 } = options;
-  assertValid(
-    Number.isInteger(concurrency) && concurrency >= 1 && concurrency <= 1_000,
-    "concurrency",
-    "`concurrency` must be a whole number from 1 to 1,000.",
-  );
+  assertWhole(concurrency, "concurrency", 1, 1_000);
   const { resume } = Object(receiver) as Partial<Receiver>;
   assertValid(typeof resume === "function", "receiver", "`work` needs a receiver.");
   assertValid(boss.listenerCount("error") > 0, "boss", noListener);
@@ -31,7 +33,8 @@ export async function startWorker(
     running.add(job);
     let status: BossJobResult["status"] = "failed";
     try {
-      const result = await resultOf(queue, receiver, job, stopping.signal);
+      const signal = AbortSignal.any([job.signal, stopping.signal]);
+      const result = await attempt(queue, receiver, job, signal);
       status = result.status;
       return result;
     } finally {
@@ -64,14 +67,16 @@ export async function startWorker(
     const id = ids[index];
     if (id !== undefined) boss.notifyWorker(id);
   };
-  await connect(boss, async () => {
+  keepConnected(boss);
+  const begin = async () => {
     await assertSetUp(queue);
     keys ??= await keepKeysOpen(queue);
     const loops = await Promise.allSettled(
       Array.from({ length: concurrency }, (_, index) => startLoop(index)),
     );
     for (const loop of loops) if (loop.status === "rejected") throw loop.reason;
-  });
+  };
+  await connect(boss, begin);
 
   return {
     async stop(given) {
@@ -83,56 +88,21 @@ export async function startWorker(
         "`deadlineMs` must be a number of milliseconds from 0 to 2,147,483,647, such as stop({ deadlineMs: 20_000 }).",
       );
       keys?.close();
-      let timer: NodeJS.Timeout | undefined;
-      const deadline = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, deadlineMs);
-      });
-      const ended = Promise.all(ids.map((id) => boss.offWork(name, { id, wait: true })));
-      await Promise.race([ended, deadline]);
-      clearTimeout(timer);
-      const left = [...running];
-      if (left.length === 0) return;
-      const error = new Error("The worker stopped before this run ended.");
-      await boss.fail(name, left, recordOf(error)).finally(() => stopping.abort());
+      try {
+        const ended = Promise.all(ids.map((id) => boss.offWork(name, { id, wait: true })));
+        await within(ended, deadlineMs).catch((error: unknown) => {
+          if (codeOf(error) !== "queue_unavailable") throw error;
+        });
+        const left = [...running];
+        if (left.length === 0) return;
+        const error = new Error("The worker stopped before this run ended.");
+        await replyTo(boss, () => boss.fail(name, left, recordOf(error)), giveBackMs);
+      } catch (error) {
+        // The jobs are active until pg-boss notices that nobody keeps them. The receiver must be drained nevertheless.
+        boss.emit("error", error instanceof Error ? error : new Error(errorText(error)));
+      } finally {
+        stopping.abort();
+      }
     },
   };
-}
-
-/** Runs a job, and returns its result for pg-boss. */
-async function resultOf(
-  queue: InboxQueue,
-  receiver: Pick<Receiver, "resume">,
-  job: BossJob,
-  stopping: AbortSignal,
-): Promise<BossJobResult> {
-  const { id } = job;
-  const signal = AbortSignal.any([job.signal, stopping]);
-  const verdict = await runJob(receiver, job.data, { signal }).catch(
-    // A value that a handler threw and that cannot be read.
-    (error: unknown): Verdict => ({ action: "retry", error }),
-  );
-  if (verdict.action === "done") {
-    // A job that was dead has a higher limit. Now that it is done, its letter is obsolete.
-    if (job.retryLimit >= queue.attempts) await removeLetters(queue, job);
-    // pg-boss deletes nothing in a queue whose dead jobs hold their keys.
-    if (queue.holds) await queue.boss.deleteJob(queue.name, [job]);
-    return { id, status: "completed", output: { code: verdict.code } };
-  }
-  const output = recordOf(verdict.error);
-  if (verdict.action === "dead") return { id, status: "deadletter", output };
-  if (verdict.afterMs !== undefined) {
-    const { boss, name } = queue;
-    // `update` refuses active jobs, so the job fails first. The result below then changes nothing.
-    await boss.fail(name, [job], output);
-    const startAfter = Math.ceil(verdict.afterMs / 1_000);
-    await boss.update({ name, options: { id, startAfter } });
-  }
-  return { id, status: "failed", output };
-}
-
-async function removeLetters({ boss, dead }: InboxQueue, { data }: BossJob): Promise<void> {
-  const { key } = data as { readonly key: string };
-  const letters = await boss.findJobs(dead, { data: { key } });
-  const ids = letters.map(({ id }) => id);
-  if (ids.length > 0) await boss.deleteJob(dead, ids);
 }

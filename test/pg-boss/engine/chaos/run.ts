@@ -7,6 +7,7 @@ import { migrate } from "@svc-webhooks/postgres";
 import { eventBody, signed } from "@svc-webhooks/kit/deliveries";
 import { postgresServer } from "@svc-webhooks/kit/postgres-server";
 import { seeded, type Random } from "@svc-webhooks/kit/random";
+import { tcpProxy } from "@svc-webhooks/kit/tcp-proxy";
 import { Pool } from "pg";
 import { bundled, startChild } from "../../../faults/processes/child.js";
 import { bossOf } from "../boss.js";
@@ -28,8 +29,8 @@ export interface Load {
   /** The least number of kills, and of freezes. Default 0. */
   readonly strikes?: number;
   readonly inOrder: boolean;
-  /** How often the database crashes, in milliseconds. Default: never. */
-  readonly crashEveryMs?: number | undefined;
+  /** How often the database crashes, or all connections die silently, in milliseconds. Default: never. */
+  readonly strikeEveryMs?: number | undefined;
   /** Whether effects are written in `store.transaction`. Default true. */
   readonly inTransaction?: boolean | undefined;
 }
@@ -40,6 +41,8 @@ export interface Result {
   readonly twice: number;
   readonly outOfOrder: number;
   readonly left: number;
+  /** The errors of the dead letters. */
+  readonly dead: readonly (string | undefined)[];
   readonly summary: string;
 }
 
@@ -73,14 +76,14 @@ class Place {
   }
 }
 
-/** Kills and freezes processes until it is stopped, and crashes the database. */
+/** Kills and freezes processes until it is stopped, crashes the database, and silences the connections to it. */
 function unleash(
   places: readonly Place[],
   random: Random,
-  database: { crash(): Promise<void>; restart(): Promise<void> },
-  crashEveryMs: number | undefined,
+  database: { crash(): Promise<void>; restart(): Promise<void>; silence(): unknown },
+  strikeEveryMs: number | undefined,
 ) {
-  const counts = { kills: 0, freezes: 0, crashes: 0 };
+  const counts = { kills: 0, freezes: 0, crashes: 0, silences: 0 };
   const pending = new Map<Place, Promise<void>>();
   const stopped = new AbortController();
   const strike = async (place: Place) => {
@@ -108,18 +111,23 @@ function unleash(
     }
     await Promise.all(pending.values());
   };
-  const crash = async () => {
-    if (crashEveryMs === undefined) return;
+  const disturb = async () => {
+    if (strikeEveryMs === undefined) return;
     const { signal } = stopped;
-    while (!signal.aborted) {
-      await pause(crashEveryMs, undefined, { signal }).catch(() => {});
+    for (let strikes = 1; !signal.aborted; strikes += 1) {
+      await pause(strikeEveryMs, undefined, { signal }).catch(() => {});
       if (signal.aborted) return;
-      counts.crashes += 1;
-      await database.crash();
-      await database.restart();
+      if (strikes % 3 === 0) {
+        counts.silences += 1;
+        database.silence();
+      } else {
+        counts.crashes += 1;
+        await database.crash();
+        await database.restart();
+      }
     }
   };
-  const ended = Promise.all([rage(), crash()]);
+  const ended = Promise.all([rage(), disturb()]);
   return {
     counts,
     async stop() {
@@ -155,11 +163,15 @@ function judge(effects: readonly Effect[], acknowledgedAt: ReadonlyMap<string, n
   return { seen, outOfOrder, longestWaitMs };
 }
 
-/** Sends events to two acceptors, while they, three workers and the database crash, until every event is done. */
+/**
+ * Sends events to two acceptors, while they, three workers and the database crash and connections die silently, until
+ * every event is done.
+ */
 export async function runChaos(load: Load): Promise<Result> {
-  const { seed, events, strikes = 0, inOrder, crashEveryMs, inTransaction = true } = load;
-  const database = await postgresServer({ fsync: crashEveryMs === undefined ? "off" : "on" });
+  const { seed, events, strikes = 0, inOrder, strikeEveryMs, inTransaction = true } = load;
+  const database = await postgresServer({ fsync: strikeEveryMs === undefined ? "off" : "on" });
   const { connectionString } = database;
+  const proxy = await tcpProxy(database.port);
   const pool = new Pool({ connectionString, connectionTimeoutMillis: 1_000 });
   pool.on("error", () => {});
   const boss = bossOf(connectionString);
@@ -179,14 +191,21 @@ export async function runChaos(load: Load): Promise<Result> {
 
   const script = await bundled(fileURLToPath(new URL("process.ts", import.meta.url)));
   const place = (role: Settings["role"]) =>
-    new Place(script, { role, connectionString, queue, inOrder, inTransaction });
+    new Place(script, {
+      role,
+      connectionString: connectionString.replace(/:\d+\//, `:${proxy.port}/`),
+      queue,
+      inOrder,
+      inTransaction,
+    });
   const acceptors = [place("acceptor"), place("acceptor")];
   const places = [...acceptors, place("worker"), place("worker"), place("worker")];
   await Promise.all(places.map((one) => one.start()));
 
   const keys = Math.max(10, Math.round(events / 40));
   const start = performance.now();
-  const monkey = unleash(places, seeded(`${seed}/monkey`), database, crashEveryMs);
+  const silence = () => proxy.abandon();
+  const monkey = unleash(places, seeded(`${seed}/monkey`), { ...database, silence }, strikeEveryMs);
   const random = seeded(`${seed}/sender`);
   let requests = 0;
   const post = async (id: string, key: string): Promise<boolean> => {
@@ -232,19 +251,23 @@ export async function runChaos(load: Load): Promise<Result> {
     "select delivery, key, extract(epoch from at) * 1000 as at from effects order by id",
   );
   const { seen, outOfOrder, longestWaitMs } = judge(rows, acknowledgedAt);
+  const dead: (string | undefined)[] = [];
+  for await (const { error } of inbox.admin.list({ state: "dead" })) dead.push(error);
   const acknowledged = acknowledgedAt.size;
   const totalMs = performance.now() - start;
   await Promise.all(places.map((one) => one.kill()));
   await boss.stop({ graceful: false });
   await pool.end();
+  await proxy.close();
   await database.close();
-  const { kills, freezes, crashes } = monkey.counts;
+  const { kills, freezes, crashes, silences } = monkey.counts;
   const seconds = (ms: number) => Math.round(ms / 1_000);
   return {
     lost: acknowledged - seen.size,
     twice: rows.length - seen.size,
     outOfOrder,
     left,
-    summary: `seed ${seed}: ${acknowledged} acknowledged in ${requests} requests, ${kills} kills, ${freezes} freezes, ${crashes} crashes of the database; sent after ${seconds(sentMs)} s, done after ${seconds(totalMs)} s; a key waited for at most ${seconds(longestWaitMs)} s; ${rows.length} rows, ${outOfOrder} out of order`,
+    dead,
+    summary: `seed ${seed}: ${acknowledged} acknowledged in ${requests} requests, ${kills} kills, ${freezes} freezes, ${crashes} crashes of the database, ${silences} silences; sent after ${seconds(sentMs)} s, done after ${seconds(totalMs)} s; a key waited for at most ${seconds(longestWaitMs)} s; ${rows.length} rows, ${outOfOrder} out of order`,
   };
 }

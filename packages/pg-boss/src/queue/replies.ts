@@ -1,0 +1,135 @@
+import { codeOf } from "@svc-webhooks/core";
+import { within } from "@svc-webhooks/core/engine";
+import { errorText } from "@svc-webhooks/core/inbox";
+import type { BossDatabase, PgBossLike } from "../pg-boss-like.js";
+
+/** How long a delivery or a worker waits for a reply of the server, in milliseconds. */
+const replyMs = 5_000;
+/** How long an operator waits for one: counting or listing very many jobs takes longer. */
+export const operatorMs = 10_000;
+
+/** The members of the pool of `pg` that pg-boss creates, unless it got a database as its option `db`. */
+interface BossPool {
+  readonly idleCount: number;
+  query(text: string): Promise<unknown>;
+  on(event: "acquire", listener: (client: BossClient) => void): unknown;
+  on(event: "release", listener: (error: unknown, client: BossClient) => void): unknown;
+}
+
+/** A client of `pg`. While a statement has no reply, `end` closes its socket. */
+interface BossClient {
+  end(): Promise<unknown>;
+}
+
+/** Replaces the connections of a pool. */
+interface Replacer {
+  readonly replace: () => void;
+}
+
+const replacers = new WeakMap<BossPool, Replacer>();
+
+/**
+ * Returns what replaces the dead connections of a database: a connection that dies silently never settles its statement,
+ * and pg-boss waits for it. Undefined for a database of the application, the option `db` of pg-boss.
+ */
+function replacerOf(database: BossDatabase): Replacer | undefined {
+  const { pool } = Object(database) as { readonly pool?: BossPool };
+  if (typeof pool?.on !== "function" || typeof pool.query !== "function") return undefined;
+  const known = replacers.get(pool);
+  if (known) return known;
+  const made = watch(pool);
+  replacers.set(pool, made);
+  return made;
+}
+
+/** Returns the database of `boss`, whose connections are watched from now on, so that they can be replaced. */
+export function databaseOf(boss: PgBossLike): BossDatabase {
+  const database = boss.getDb();
+  replacerOf(database);
+  return database;
+}
+
+function watch(pool: BossPool): Replacer {
+  /** The clients whose statements have not ended, and since when. */
+  const busy = new Map<BossClient, number>();
+  pool.on("acquire", (client) => void busy.set(client, performance.now()));
+  pool.on("release", (_error, client) => void busy.delete(client));
+  let isReplacing = false;
+  /** Ends the clients whose statement has no reply: it rejects, and the pool makes other ones. */
+  const end = () => {
+    for (const [client, since] of busy) {
+      if (performance.now() - since < replyMs) continue;
+      busy.delete(client);
+      client.end().catch(() => {});
+    }
+  };
+  return {
+    replace() {
+      end();
+      if (isReplacing) return;
+      isReplacing = true;
+      // The idle connections may have died too, and those that were taken a moment ago.
+      for (let idle = pool.idleCount; idle > 0; idle -= 1) pool.query("select 1").catch(() => {});
+      setTimeout(() => {
+        isReplacing = false;
+        end();
+      }, replyMs).unref();
+    },
+  };
+}
+
+/**
+ * Calls pg-boss or its database, for `ms` at most. If the server does not reply, the connections without a reply are
+ * replaced.
+ *
+ * @throws WebhookError `queue_unavailable`
+ */
+export async function replyTo<Reply>(
+  boss: PgBossLike,
+  call: () => Promise<Reply>,
+  ms: number = replyMs,
+): Promise<Reply> {
+  try {
+    return await within(call(), ms);
+  } catch (error) {
+    // A full pool of dead connections refuses a call sooner: "timeout exceeded when trying to connect".
+    if (codeOf(error) === "queue_unavailable" || /timeout/i.test(errorText(error))) replace(boss);
+    throw error;
+  }
+}
+
+/** How often a process with a worker asks the server for a reply, in milliseconds. */
+const askEveryMs = 5_000;
+
+/** The instances whose connections are asked for a reply. */
+const kept = new WeakSet<PgBossLike>();
+
+/**
+ * Replaces connections that have died while only pg-boss itself uses them, until `boss` has stopped: its `stop` waits for
+ * their statements too.
+ */
+export function keepConnected(boss: PgBossLike): void {
+  if (kept.has(boss)) return;
+  kept.add(boss);
+  const ask = async () => {
+    try {
+      await replyTo(boss, () => databaseOf(boss).executeSql("select 1"));
+    } catch {
+      // Also if `boss` stops, and its pool takes no statement any more.
+      replace(boss);
+    }
+  };
+  const asking = setInterval(() => void ask(), askEveryMs).unref();
+  boss.once("stopped", () => {
+    clearInterval(asking);
+    kept.delete(boss);
+  });
+}
+
+function replace(boss: PgBossLike): void {
+  try {
+    replacerOf(boss.getDb())?.replace();
+  } catch {
+    // `boss` has not started.
+  }
+}
