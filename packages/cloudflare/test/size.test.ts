@@ -3,13 +3,14 @@ import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { deployedChunk } from "@svc-webhooks/kit/workers";
 
-test("core, Hono adapter and store take at most 14 kB and use nothing of Node", async () => {
+test("core, Hono adapter and store take 14 kB and use nothing of Node", async () => {
   const user = fileURLToPath(new URL("user.ts", import.meta.url));
   const { code } = await deployedChunk(user, /^(?:hono|cloudflare:workers)$/);
   // Lower this limit when possible; raising it needs a reason here. A clock that is set back, which shortens
   // leases and retentions, costs 67 B. Above 9,091, nearly all bytes are the core's, listed in
   // packages/core/test/size.test.ts. The states of records for `peek`, one call for each shard, cost 205 B; checks of the
-  // store's options and the adapter's argument cost 60 B. A peek that sets up no namespace costs 6 B.
-  expect(gzipSync(code, { level: 9 }).length).toBeLessThanOrEqual(13_985);
+  // store's options and the adapter's argument cost 60 B. A peek that sets up no namespace costs 6 B. The last attempt of a
+  // queued event costs 38 B, as in the core.
+  expect(gzipSync(code, { level: 9 }).length).toBeLessThanOrEqual(14_023);
   expect(code).not.toMatch(/node:|\bBuffer\b|\bprocess\.|\brequire\b/);
 });

@@ -1,20 +1,19 @@
 import { codeOf, type Receiver } from "@svc-webhooks/core";
-import { runJob } from "@svc-webhooks/core/inbox";
+import { runJob, type RetryDelays } from "@svc-webhooks/core/inbox";
 import { bindingOf } from "./binding.js";
 import { letterOf } from "./dead-letter.js";
 import type { QueuesConsumerOptions } from "./options.js";
 import type { QueueBatch, QueueMessage } from "./queue-like.js";
-import type { Retry } from "./retry.js";
 
-/** The longest delay of Cloudflare Queues: 12 hours. */
-const longestDelaySeconds = 43_200;
+/** The longest delay of Cloudflare Queues, in milliseconds: 12 hours. */
+export const longestDelayMs = 43_200_000;
 
 type Complete = {
   readonly [Name in keyof QueuesConsumerOptions]-?: NonNullable<QueuesConsumerOptions[Name]>;
 };
 
 export interface Consuming extends Complete {
-  readonly retry: Retry;
+  readonly retry: RetryDelays;
 }
 
 /** Runs the jobs of a batch concurrently, and settles each message for itself. */
@@ -34,15 +33,15 @@ async function settle(
   { retry, dead, logger }: Consuming,
 ): Promise<void> {
   const { body, attempts } = message;
-  const verdict = await runJob(receiver, body, { signal });
+  // Cloudflare also counts the attempts that only waited, so the last one may be repeated until it has a result.
+  const attempt = { number: Math.min(attempts, retry.limit), of: retry };
+  const verdict = await runJob(receiver, body, { signal, attempt });
   if (verdict.action === "done") return message.ack();
   const { error } = verdict;
-  const code = codeOf(error);
-  const hasWaited = code === "in_flight" || code === "store_unavailable";
-  if (verdict.action === "dead" || (attempts >= retry.limit && !hasWaited)) {
+  if (verdict.action === "dead") {
     try {
       // JSON would change the data of another application.
-      const contentType = code === "invalid_job" ? "v8" : "json";
+      const contentType = codeOf(error) === "invalid_job" ? "v8" : "json";
       await bindingOf("dead", dead).send(letterOf(error, attempts, body), { contentType });
       return message.ack();
     } catch (cause) {
@@ -52,5 +51,5 @@ async function settle(
     }
   }
   const { afterMs = retry.delayMs(attempts) } = verdict as { readonly afterMs?: number };
-  message.retry({ delaySeconds: Math.min(Math.ceil(afterMs / 1_000), longestDelaySeconds) });
+  message.retry({ delaySeconds: Math.ceil(Math.min(afterMs, longestDelayMs) / 1_000) });
 }

@@ -1,3 +1,5 @@
+import { errorText } from "@svc-webhooks/core/inbox";
+
 /** A message in the queue of dead letters. To run its event again, send `job` to the inbox's queue as JSON. */
 export interface DeadLetter {
   /** The error of the last attempt, at most 500 characters. */
@@ -11,9 +13,10 @@ export interface DeadLetter {
 /** The longest text of an error. With it, a dead letter of the largest job fits into a message. */
 const longestError = 500;
 
-export function letterOf(cause: unknown, attempts: number, job: unknown): DeadLetter {
-  // A handler may throw any value.
-  const { message = cause } = Object(cause) as { readonly message?: unknown };
-  const text = typeof message === "string" ? message : typeof message;
-  return { error: text.slice(0, longestError).replaceAll(/[\p{Cc}\p{Cs}]/gu, " "), attempts, job };
-}
+export const letterOf = (error: unknown, attempts: number, job: unknown): DeadLetter => ({
+  error: errorText(error)
+    .slice(0, longestError)
+    .replaceAll(/[\p{Cc}\p{Cs}\ufffd]/gu, " "),
+  attempts,
+  job,
+});

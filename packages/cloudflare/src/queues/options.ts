@@ -1,24 +1,13 @@
+import type { RetryOptions } from "@svc-webhooks/core/inbox";
 import type { QueueLike } from "./queue-like.js";
 
 export interface QueuesInboxOptions {
-  /** The attempts of an event. Default: 20, in one to two hours. */
-  readonly retry?: RetryOptions | undefined;
-}
-
-/**
- * The attempts of an event, and the delays between them, which double from `firstMs` to `mostMs`, with jitter.
- * Cloudflare delays messages by whole seconds, so each delay is rounded up.
- */
-export interface RetryOptions {
   /**
-   * The number of attempts before an event becomes a dead letter, 1 … 100. Default 20. Set `max_retries` of the
-   * consumer in wrangler.jsonc to 100: Cloudflare removes a message after this number of retries, whatever this limit is.
+   * The attempts of an event. Default: 20, in one to two hours. `limit` is at most 100, and delays at most 43,200,000 ms,
+   * rounded up to seconds. Set `max_retries` of the consumer in wrangler.jsonc to 100: Cloudflare removes a message after
+   * this number of retries, whatever `limit` is.
    */
-  readonly limit?: number | undefined;
-  /** The longest delay after the first attempt, in milliseconds, 1 … 43,200,000. Default 1,000. */
-  readonly firstMs?: number | undefined;
-  /** The longest delay, in milliseconds, `firstMs` … 43,200,000. Default 600,000 (10 min). */
-  readonly mostMs?: number | undefined;
+  readonly retry?: RetryOptions | undefined;
 }
 
 export interface QueuesConsumerOptions {

@@ -1,11 +1,9 @@
 import { assertOptions, assertValid, type Receiver } from "@svc-webhooks/core";
-import { inboxFor, type Inbox } from "@svc-webhooks/core/inbox";
-import { assertWhole } from "./assert-whole.js";
-import { consume } from "./consumer.js";
+import { assertWhole, inboxFor, retryDelays, type Inbox } from "@svc-webhooks/core/inbox";
+import { consume, longestDelayMs } from "./consumer.js";
 import { enqueueIn, maxBodyBytes } from "./enqueue.js";
 import type { QueuesConsumerOptions, QueuesInboxOptions } from "./options.js";
 import type { QueueBatch, QueueLike } from "./queue-like.js";
-import { resolveRetry } from "./retry.js";
 
 /** The `queue` handler of a Worker. */
 export type QueuesConsumer = (batch: QueueBatch) => Promise<void>;
@@ -84,8 +82,7 @@ export function queuesInbox(queue: () => QueueLike, options: QueuesInboxOptions 
     "`queuesInbox` needs a function that returns the binding of a queue, such as () => env.QUEUE.",
   );
   assertOptions(options, ["retry"]);
-  const { retry: attempts = {} } = options;
-  const retry = resolveRetry(attempts);
+  const retry = retryDelays(options.retry, { attempts: 100, mostMs: longestDelayMs });
   const members: Pick<QueuesInbox, keyof QueuesInbox> = {
     maxBodyBytes,
     consumer(receiver, given) {

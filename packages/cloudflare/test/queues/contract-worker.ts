@@ -26,11 +26,11 @@ const post = async <Result>(to: Fetcher, path: string, data: unknown): Promise<R
 
 /** Runs the handlers of a receiver that lives in another process. */
 const remote = (probe: Fetcher, worker: number): Pick<Receiver, "resume"> => ({
-  async resume(delivery, { key, onError } = {}) {
+  async resume(delivery, { onError, ...options } = {}) {
     const { outcome, error } = await post<Resumed>(probe, "/resume", {
       worker,
       delivery: serializeDelivery(delivery),
-      key,
+      options,
     });
     if (error) {
       const { code, message } = error;

@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { codeOf, parseDelivery, type Receiver } from "@svc-webhooks/core";
+import { codeOf, parseDelivery, type Receiver, type ResumeOptions } from "@svc-webhooks/core";
 import type { InboxJob } from "@svc-webhooks/core/inbox";
 import { gate } from "@svc-webhooks/kit/gate";
 import { bundled } from "@svc-webhooks/kit/launch";
@@ -44,14 +44,14 @@ async function open(attempts: number) {
   const resume = async (given: {
     readonly worker: number;
     readonly delivery: string;
-    readonly key: string;
+    readonly options: Omit<ResumeOptions, "onError">;
   }): Promise<Resumed> => {
     const working = workers[given.worker];
     if (!working) throw new Error("There is no such worker.");
     const { receiver, running, killed } = working;
     let error: Resumed["error"];
     const run = receiver.resume(parseDelivery(given.delivery), {
-      key: given.key,
+      ...given.options,
       onError: (problem) => {
         error = { code: codeOf(problem), message: (problem as Error).message };
       },

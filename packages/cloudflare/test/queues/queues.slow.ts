@@ -132,7 +132,7 @@ test("the last attempt makes a dead letter, which runs again from its job", asyn
   faults.run = () => "";
   await inject({ body: letters[0]?.job });
   await until(() => runs.length === 4, "the dead letter has run");
-  expect(runs.map(({ run }) => run)).toEqual([1, 2, 3, 4]);
+  expect(runs.map(({ run }) => run)).toEqual([1, 2, 3, 1]);
 });
 
 test("a message whose dead letter is not stored is retried, and not lost", async () => {

@@ -80,8 +80,18 @@ test("the limit of attempts makes a dead letter, also after more attempts than i
 test.each([
   ["text", "text", "text"],
   ["an error", new Error("line\n\ud800"), "line  "],
-  ["a number", 5, "number"],
-  ["an object", { message: 5 }, "number"],
+  ["a number", 5, "5"],
+  ["an object", { message: 5 }, "5"],
+  ["an object without a prototype", Object.create(null), "The error cannot be read."],
+  [
+    "an object whose message throws",
+    {
+      get message(): string {
+        throw new Error("no");
+      },
+    },
+    "The error cannot be read.",
+  ],
 ])("a dead letter describes %s that a handler threw", async (_what, thrown, error) => {
   const { receive, run, letters } = inboxOf(
     () => {
