@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Receiver } from "@svc-webhooks/core";
-import type { Inbox } from "@svc-webhooks/core/inbox";
+import type { Inbox, RetryOptions } from "@svc-webhooks/core/inbox";
 import type { Pool } from "pg";
 import { importBlock } from "./blocks.js";
 
@@ -9,7 +9,7 @@ import { importBlock } from "./blocks.js";
 export interface Recipe {
   readonly schema: string;
   readonly graphileInbox: (pool: Pool, attempts?: number) => Inbox;
-  readonly webhookTask: (receiver: Pick<Receiver, "resume">) => unknown;
+  readonly webhookTask: (receiver: Pick<Receiver, "resume">, retry: RetryOptions) => unknown;
 }
 
 /** The parts of `graphile-worker` that the tests call. */

@@ -154,7 +154,7 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: "inbox retry",
-    summary: "Run a dead letter again",
+    summary: "Run a dead letter again, or a delayed job now",
     load: async () => (await import("./commands/inbox.js")).inboxRetry,
   },
   {

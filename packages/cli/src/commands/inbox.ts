@@ -195,15 +195,17 @@ async function change(admin: InboxAdmin, id: string, isChanged: Promise<boolean>
   }
   throw new Failure(
     "not_dead",
-    `The job ${id} is ${entry.state}, not dead.`,
-    "Only dead letters can be retried or discarded.",
+    `The job ${id} is ${entry.state}.`,
+    "Only dead letters can be retried or discarded, and jobs that wait for their next attempt can be retried.",
   );
 }
 
 export const inboxRetry = command({
   usage: "<id>",
   args: ["id"],
-  details: ["Runs a dead letter again, with its attempts counted from zero."],
+  details: [
+    "Runs a dead letter again, with its attempts counted from zero, or a job now that waits for its next attempt.",
+  ],
   examples: ["svc-webhooks inbox retry 8f1c…"],
   options: adminOptions,
   run: (context) =>
