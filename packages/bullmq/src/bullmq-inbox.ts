@@ -18,8 +18,8 @@ export interface BullmqInbox extends Inbox {
   readonly workerOptions: { readonly maxStalledCount: number };
   /**
    * Resolves to what endangers jobs, one sentence each: no append-only file, eviction, a replica, memory that is nearly
-   * used, a connection that would keep a server that is silent or a replica. Resolves to an empty list for BullMQ's other backends. Rejects with a `WebhookError` `queue_unavailable` if Redis does
-   * not respond within 10 s.
+   * used, a connection that would keep a server that is silent or a replica. Resolves to an empty list for BullMQ's other
+   * backends. Rejects with a `WebhookError` `queue_unavailable` if Redis does not respond within 10 s.
    */
   check(): Promise<readonly string[]>;
   /**

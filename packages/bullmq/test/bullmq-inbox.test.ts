@@ -141,6 +141,14 @@ describeWithRedis("an inbox on BullMQ", () => {
     expect(discarded).toEqual([[letter?.id, "test"]]);
   });
 
+  test("counts, lists and finds a job to which another application has given a priority", async () => {
+    const { queue, inbox } = connect(() => {});
+    const { id = "" } = await queue.add("x", { key: "a" }, { priority: 5 });
+    expect(await inbox.admin.stats()).toMatchObject({ ready: 1 });
+    expect(await arrayOf(inbox.admin.list({ state: "ready" }))).toMatchObject([{ id, key: "a" }]);
+    expect(await inbox.admin.get(id)).toMatchObject({ state: "ready" });
+  });
+
   test.each(["failed", undefined, "toString"])("refuses to list the state %s", async (state) => {
     const { inbox } = connect(() => {});
     await expect(arrayOf(inbox.admin.list({ state } as never))).rejects.toMatchObject({

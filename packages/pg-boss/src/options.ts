@@ -8,9 +8,10 @@ export interface PgBossInboxOptions {
    */
   readonly queue?: string | undefined;
   /**
-   * Returns the key of an event, 1 to 500 characters without NUL and lone surrogates, such as the id of an order. Events of the same key run one at a
-   * time, in the order in which they were accepted; an event without a key waits for no other. pg-boss cannot
-   * change this for a queue that exists, so choose another `queue` when you add or remove the option. Default: no order.
+   * Returns the key of an event, 1 to 500 characters without NUL and lone surrogates, such as the id of an order. Events of
+   * the same key run one at a time, in the order in which they were accepted; an event without a key waits for no other.
+   * pg-boss cannot change this for a queue that exists, so choose another `queue` when you add or remove the option.
+   * Default: no order.
    */
   readonly partitionBy?: ((event: AnyEvent) => string | undefined) | undefined;
   /**

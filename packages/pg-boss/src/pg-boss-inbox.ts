@@ -14,8 +14,7 @@ import { startWorker } from "./worker/worker.js";
 export interface PgBossInbox extends Inbox {
   /**
    * Creates the queue and the queue of its dead letters, or changes their settings, and those of the jobs that are stored,
-   * to those of the options. Call it
-   * when you deploy, after `boss.start()`. Resolves to whether it changed anything.
+   * to those of the options. Call it when you deploy, after `boss.start()`. Resolves to whether it changed anything.
    *
    * @throws WebhookError `queue_policy` if the queue exists with order and the options have none, or the reverse
    * @throws ReceiverConfigError `invalid_option` if `schema` is not the schema of `boss`
@@ -34,8 +33,9 @@ export interface PgBossInbox extends Inbox {
   work(receiver: Pick<Receiver, "resume">, options?: WorkOptions): Promise<InboxWorker>;
   /**
    * Resolves to the conditions that endanger jobs, one sentence each: settings of the queues and of their jobs, a database
-   * that may lose commits, a `search_path` in which other roles may create operators, a missing listener for `"error"`, no process that returns the jobs of killed workers, a small pool, dead
-   * letters older than a day.
+   * that may lose commits, a `search_path` in which other roles may create operators, a missing listener for `"error"`, no
+   * process that returns the jobs of killed workers, a small pool, dead letters older than a day. Rejects with a
+   * `WebhookError` `queue_unavailable` if the database does not respond.
    */
   check(): Promise<readonly string[]>;
   /** The operations for operators. A dead letter has an id of its own. */

@@ -160,6 +160,7 @@ describe("pgBossInbox", () => {
   test.each<[string, object]>([
     ["queue", { queue: "" }],
     ["queue", { queue: "mail box" }],
+    ["queue", { queue: "mail.dead" }],
     ["queue", { queue: 5 }],
     ["partitionBy", { partitionBy: "order_id" }],
     ["onDiscard", { onDiscard: true }],

@@ -101,6 +101,22 @@ describe("ids and types", () => {
     expect(outcome.eventId).toBeUndefined();
   });
 
+  test.each(["sent, sent", "sent,sent"])(
+    "a header with the type that a proxy has doubled is refused: %s",
+    async (doubled) => {
+      const options: HmacOptions = { ...base, id: "X-Acme-Id", type: "X-Acme-Type" };
+      const { receive } = receiving(hmac(options), { secret });
+      const headers = await hmacSigner(options)("{}", {
+        secret,
+        deliveryId: "dlv_1",
+        type: "sent",
+      });
+      const changed = withHeader(headers, "x-acme-type", () => doubled);
+      expect(await receive(changed, "{}")).toMatchObject({ code: "event_untyped", status: 500 });
+      expect(await receive(headers, "{}")).toMatchObject({ code: "processed" });
+    },
+  );
+
   test("come from the signed body, and then the event id is signed", async () => {
     const options: HmacOptions = {
       ...base,

@@ -28,6 +28,22 @@ const digits = /[\da-f]{64,}$/;
 const isHex = ({ name }: Sender) => !/^(standard|svix|shopify|sendgrid)/.test(name);
 const isBase64 = (one: Sender) => !isHex(one);
 
+test.each([
+  ["shopify", "x-shopify-topic"],
+  ["github", "x-github-event"],
+] as const)(
+  "a header with the type that a proxy has doubled is refused: %s",
+  async (name, header) => {
+    const one = sender(name);
+    const { receive, sign, clock } = await worldOf(one);
+    const body = one.body({ at: clock.now() });
+    const headers = await sign(body, { at: clock.now() });
+    const changed = withHeader(headers, header, (value) => `${value}, ${value}`);
+    expect(await receive(changed, body)).toMatchObject({ code: "event_untyped", status: 500 });
+    expect(await receive(headers, body)).toMatchObject({ code: "processed" });
+  },
+);
+
 describe.each(senders)("$name", (one) => {
   test.each<[string, (value: string) => string]>([
     ["two headers, as adapters join them", (value) => `${value}, ${value}`],

@@ -1,4 +1,5 @@
 import { PermanentError } from "@svc-webhooks/core";
+import { pgBossInbox } from "@svc-webhooks/pg-boss";
 import {
   describeWithPostgres,
   postgresServer,
@@ -131,6 +132,39 @@ describeWithPostgres("a queue in order", () => {
     const [letter] = await letters(world);
     return { world, worker, done, dead, id: String(letter?.id) };
   };
+
+  test("holds keys of jobs that were stored before it was switched on", async () => {
+    const done: string[] = [];
+    const world = await worldOf(
+      server,
+      (event) => {
+        if (idOf(event) === "a0") throw new PermanentError("a0 is poison");
+        done.push(idOf(event));
+      },
+      { partitionBy, receiver: { onParked: () => {} } },
+    );
+    for (const id of ["a0", "a1", "b0"]) await world.send(id);
+    const { boss, queue, receiver } = world;
+    const holder = pgBossInbox(boss, { queue, partitionBy, afterDead: "hold" });
+    expect(await holder.check()).toContainEqual(
+      expect.stringContaining(`3 jobs of the queue "${queue}" were stored with other settings`),
+    );
+    expect(await holder.setup()).toBe(true);
+    expect(await holder.check()).not.toContainEqual(expect.stringContaining("other settings"));
+    await expect(world.work()).rejects.toMatchObject({ code: "queue_settings" });
+    const worker = await holder.work(receiver);
+    onTestFinished(() => worker.stop({ deadlineMs: 0 }));
+    await until(async () => (await holder.admin.stats()).heldKeys === 1, "the key is held");
+    // An hour later, pg-boss would have deleted the job of a queue that continues.
+    await world.query(
+      "update pgboss.job set completed_on = completed_on - interval '2 hours' where name = $1",
+      [queue],
+    );
+    await boss.supervise(queue);
+    await until(() => done.length === 1, "the other key has run");
+    expect(done).toEqual(["b0"]);
+    expect(await holder.admin.stats()).toMatchObject({ heldKeys: 1, dead: 1 });
+  });
 
   test("hands out a job of other keys in each fetch while it holds a key", async () => {
     const { world, worker } = await holding();

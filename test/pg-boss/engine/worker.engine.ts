@@ -8,7 +8,7 @@ import {
   type PostgresServer,
 } from "@svc-webhooks/kit/postgres-server";
 import { until } from "@svc-webhooks/kit/until";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { bossOf, type TestBoss } from "./boss.js";
 import { idOf, listed, worldOf } from "./world.js";
 
@@ -195,6 +195,25 @@ describeWithPostgres("pg-boss", () => {
       world.queue,
     ]);
     expect(row).toEqual({ state: "completed", retry_count: 0 });
+  });
+
+  test("a worker stops while the database is down, and the cause is an error of `boss`", async () => {
+    const own = await postgresServer({});
+    onTestFinished(() => own.close());
+    let isRunning = false;
+    const world = await worldOf(own, () => {
+      isRunning = true;
+      return new Promise<void>(() => {});
+    });
+    await world.send("a");
+    const worker = await world.work();
+    await until(() => isRunning, "it runs");
+    await own.crash();
+    const emitted: unknown[] = [];
+    world.boss.on("error", (error) => emitted.push(error));
+    await worker.stop({ deadlineMs: 0 });
+    expect(emitted).not.toEqual([]);
+    await own.restart();
   });
 
   test("a run that outlives the deadline of stop is given back", async () => {

@@ -2,5 +2,5 @@
 export const filled = (value: unknown): string | undefined =>
   typeof value === "string" && value !== "" ? value : undefined;
 
-/** Returns the value of a header, or "" if there are several, such as those of a proxy that doubles it: they arrive joined by a comma. */
+/** Returns the value of a header, or "" if there are several, such as those that a proxy has doubled: a comma joins them. */
 export const single = (value: string): string => (value.includes(",") ? "" : value);
