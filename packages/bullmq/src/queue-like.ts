@@ -19,7 +19,7 @@ export interface BullJobOptions {
   jobId: string;
   attempts: number;
   backoff: { type: "fixed"; delay: number };
-  removeOnComplete: boolean;
+  removeOnComplete: { age: number; count: number };
   removeOnFail: boolean;
 }
 
@@ -35,6 +35,7 @@ export interface BullJob {
   getState(): Promise<string>;
   moveToWait(token: string): Promise<unknown>;
   promote(): Promise<void>;
+  updateData(data: object): Promise<void>;
   retry(state: "failed", options: { resetAttemptsMade: boolean }): Promise<void>;
   remove(): Promise<void>;
 }

@@ -141,6 +141,20 @@ describeWithRedis("an inbox on BullMQ", () => {
     expect(discarded).toEqual([[letter?.id, "test"]]);
   });
 
+  test("a job that is done has no body, and is done for a worker that finds it again", async () => {
+    let runs = 0;
+    const { queue, inbox, receiver, work, send } = connect(() => void (runs += 1));
+    await send();
+    const results: unknown[] = [];
+    work().on("completed", (_job, result) => results.push(result));
+    await until(() => results.length > 0, "the job is done");
+    const [job] = await queue.getCompleted();
+    expect(job?.data).toEqual({ done: job?.id });
+    // Its worker has died before BullMQ moved the job.
+    expect(await inbox.processor(receiver)(job as Job)).toBe("duplicate");
+    expect(runs).toBe(1);
+  });
+
   test("counts, lists and finds a job to which another application has given a priority", async () => {
     const { queue, inbox } = connect(() => {});
     const { id = "" } = await queue.add("x", { key: "a" }, { priority: 5 });

@@ -14,8 +14,8 @@ export function enqueueIn(queue: QueueLike, reach: Reach, retry: RetryDelays): E
   const options = {
     attempts: retry.limit,
     backoff: { type: "fixed", delay: retry.delayMs(1) },
-    // The store's record, not the job, makes later copies duplicates. The bodies of done jobs would fill Redis.
-    removeOnComplete: true,
+    // Its worker has removed the body. A copy finds the id in Redis, and is no other job.
+    removeOnComplete: { age: 3_600, count: 10_000 },
     removeOnFail: false,
   } as const;
   const enqueue = async (job: InboxJob) => {
