@@ -1,4 +1,5 @@
 import { queueConnection, workerConnection } from "@svc-webhooks/bullmq";
+import { redisCommand } from "@svc-webhooks/kit/redis-command";
 import {
   describeWithRedis,
   failOver,
@@ -6,7 +7,6 @@ import {
   type RedisServer,
 } from "@svc-webhooks/kit/redis-server";
 import { tcpProxy, type TcpProxy } from "@svc-webhooks/kit/tcp-proxy";
-import { Redis } from "ioredis";
 import { afterEach, beforeEach, describe, it } from "vitest";
 import { bullmqContract } from "./bullmq-contract.js";
 import { selecting } from "./contract-cases.js";
@@ -15,16 +15,6 @@ import { selecting } from "./contract-cases.js";
 const runner = selecting({ describe, it }, /silently died|failover|storage that is full/);
 
 const volatile = ["--save", "", "--appendonly", "no"];
-
-async function command({ port }: RedisServer, ...words: readonly [string, ...string[]]) {
-  const redis = new Redis(port, "127.0.0.1");
-  const [name, ...args] = words;
-  try {
-    return String(await redis.call(name, ...args));
-  } finally {
-    redis.disconnect();
-  }
-}
 
 describeWithRedis("BullMQ on Redis", () => {
   let primary: RedisServer;
@@ -74,9 +64,9 @@ describeWithRedis("BullMQ on Redis", () => {
           for (const proxy of proxies) proxy.divertTo(replica.port);
         },
         async fill() {
-          const info = await command(primary, "INFO", "memory");
+          const info = await redisCommand(primary, "INFO", "memory");
           const used = Number(/^used_memory:(\d+)/m.exec(info)?.[1]);
-          await command(primary, "CONFIG", "SET", "maxmemory", String(used + 8 * 1_048_576));
+          await redisCommand(primary, "CONFIG", "SET", "maxmemory", String(used + 8 * 1_048_576));
         },
       },
     });

@@ -1,6 +1,6 @@
-import { Redis } from "ioredis";
 import { describe } from "vitest";
 import { clusterKinds, sentinelKinds } from "@svc-webhooks/kit/redis-clients";
+import { redisCommand } from "@svc-webhooks/kit/redis-command";
 import {
   clusterReplica,
   redisCluster,
@@ -11,19 +11,8 @@ import { ends } from "@svc-webhooks/kit/sized";
 import { until } from "@svc-webhooks/kit/until";
 import { redisContract } from "./redis-contract.js";
 
-/** Runs a Redis command on a server, and returns the reply as text. */
-async function command({ port }: RedisServer, ...words: readonly [string, ...string[]]) {
-  const redis = new Redis(port, "127.0.0.1");
-  const [name, ...args] = words;
-  try {
-    return String(await redis.call(name, ...args));
-  } finally {
-    redis.disconnect();
-  }
-}
-
 const isPrimary = async (server: RedisServer) =>
-  (await command(server, "INFO", "replication")).includes("role:master");
+  (await redisCommand(server, "INFO", "replication")).includes("role:master");
 
 describe("on a cluster of which a master was killed", () => {
   redisContract(ends(clusterKinds), async () => {
@@ -32,13 +21,13 @@ describe("on a cluster of which a master was killed", () => {
     const [doomed, ...others] = masters;
     const servers = [replica, ...others];
     const serves = async (server: RedisServer) =>
-      (await command(server, "CLUSTER", "INFO")).includes("cluster_state:ok");
+      (await redisCommand(server, "CLUSTER", "INFO")).includes("cluster_state:ok");
     return {
       servers,
       ports: masters.map(({ port }) => port),
       async disturb() {
         for (const server of servers) {
-          await command(server, "CONFIG", "SET", "cluster-node-timeout", "1000");
+          await redisCommand(server, "CONFIG", "SET", "cluster-node-timeout", "1000");
         }
         await doomed?.kill();
         const isReplaced = async () =>

@@ -89,7 +89,7 @@ const [readEveryMs, readSoonMs] = [5_000, 500];
  * settle the jobs that are stored. If the room cannot be read, jobs are stored: a server that is full refuses them itself.
  *
  * @param read returns the room that is left, in bytes. Called at most every 5 s, or every 500 ms while there is too little
- * @param least in bytes, or a function that returns it
+ * @param least returns the room to keep, in bytes
  * @param text the cause and its fix, in whole sentences
  * @returns a function for the size of each job. It throws or rejects with a `WebhookError` `queue_full`
  *

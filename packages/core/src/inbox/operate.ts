@@ -5,6 +5,7 @@ import { longestDelayMs } from "../lib/times.js";
 import type { MaybePromise } from "../store.js";
 import type { InboxAdmin, InboxEntry, InboxQuery, InboxState, ReleaseOptions } from "./admin.js";
 import type { InboxJob } from "./job.js";
+import { wait } from "./run-job.js";
 
 const states: readonly unknown[] = ["ready", "delayed", "active", "dead"] satisfies InboxState[];
 
@@ -119,25 +120,13 @@ export async function releaseLetters(
   for await (const { id } of letters(type)) {
     if (released.length >= limit) break;
     const dueAt = began + (released.length * 1_000) / perSecond;
-    await pause(clock, dueAt - clock.monotonic(), signal);
+    const ms = dueAt - clock.monotonic();
+    if (ms > 0) await wait(clock, Math.min(ms, longestDelayMs), signal);
     if (signal?.aborted || (await hasStopped())) break;
     if (await retry(id)) released.push(id);
   }
   return { released: released.length, failedAgain: await countFailed(released) };
 }
-
-/** Resolves after `ms`, or as soon as the signal is aborted. */
-const pause = (clock: Clock, ms: number, signal: AbortSignal | undefined): Promise<void> =>
-  new Promise((resolve) => {
-    if (ms <= 0 || signal?.aborted) return resolve();
-    const end = () => {
-      cancel();
-      signal?.removeEventListener("abort", end);
-      resolve();
-    };
-    const cancel = clock.after(Math.min(ms, longestDelayMs), end);
-    signal?.addEventListener("abort", end);
-  });
 
 /**
  * For queues: returns the members of an entry that the data of its job decide. Another application may have stored

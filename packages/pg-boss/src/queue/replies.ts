@@ -21,18 +21,14 @@ interface BossClient {
   end(): Promise<unknown>;
 }
 
-/** Replaces the connections of a pool. */
-interface Replacer {
-  readonly replace: () => void;
-}
-
-const replacers = new WeakMap<BossPool, Replacer>();
+/** The functions that replace the dead connections of pools. */
+const replacers = new WeakMap<BossPool, () => void>();
 
 /**
  * Returns what replaces the dead connections of a database: a connection that dies silently never settles its statement,
  * and pg-boss waits for it. Undefined for a database of the application, the option `db` of pg-boss.
  */
-function replacerOf(database: BossDatabase): Replacer | undefined {
+function replacerOf(database: BossDatabase): (() => void) | undefined {
   const { pool } = Object(database) as { readonly pool?: BossPool };
   if (typeof pool?.on !== "function" || typeof pool.query !== "function") return undefined;
   const known = replacers.get(pool);
@@ -49,7 +45,8 @@ export function databaseOf(boss: PgBossLike): BossDatabase {
   return database;
 }
 
-function watch(pool: BossPool): Replacer {
+/** Watches the statements of a pool, and returns the function that replaces its dead connections. */
+function watch(pool: BossPool): () => void {
   /** The clients whose statements have not ended, and since when. */
   const busy = new Map<BossClient, number>();
   pool.on("acquire", (client) => void busy.set(client, performance.now()));
@@ -63,18 +60,16 @@ function watch(pool: BossPool): Replacer {
       client.end().catch(() => {});
     }
   };
-  return {
-    replace() {
+  return () => {
+    end();
+    if (isReplacing) return;
+    isReplacing = true;
+    // The idle connections may have died too, and those that were taken a moment ago.
+    for (let idle = pool.idleCount; idle > 0; idle -= 1) pool.query("select 1").catch(() => {});
+    setTimeout(() => {
+      isReplacing = false;
       end();
-      if (isReplacing) return;
-      isReplacing = true;
-      // The idle connections may have died too, and those that were taken a moment ago.
-      for (let idle = pool.idleCount; idle > 0; idle -= 1) pool.query("select 1").catch(() => {});
-      setTimeout(() => {
-        isReplacing = false;
-        end();
-      }, replyMs).unref();
-    },
+    }, replyMs).unref();
   };
 }
 
@@ -128,7 +123,7 @@ export function keepConnected(boss: PgBossLike): void {
 
 function replace(boss: PgBossLike): void {
   try {
-    replacerOf(boss.getDb())?.replace();
+    replacerOf(boss.getDb())?.();
   } catch {
     // `boss` has not started.
   }

@@ -2,7 +2,7 @@ import { AssertionError, equal, ok } from "node:assert/strict";
 import { signedDelivery } from "../../signed-delivery.js";
 import { gate, type InboxCase, type InboxProbe, type Process } from "../probe.js";
 
-/** Checks that a process stores and runs events again, and that its operator learns what becomes of them. */
+/** Checks that a process stores and runs events again. */
 async function recovers(probe: InboxProbe, process: Process): Promise<void> {
   const delivery = await probe.persist(process);
   await probe.until("it has run", () => probe.runsOf(delivery)[0]?.endedAt !== undefined);
