@@ -49,8 +49,8 @@ export const posted = (body: object): RequestInit => ({
   body: JSON.stringify(body),
 });
 
-/** The clock for receivers that never respond: it waits for them for 1 s of real time, as by default. */
-export const impatient = { mode: "manual" } as const;
+/** The clock for receivers that never respond: it waits for them for 1 s of real time. */
+export const impatient = { mode: "manual", patienceMs: 1_000 } as const;
 
 let keys = 0;
 

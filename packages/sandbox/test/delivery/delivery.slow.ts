@@ -14,7 +14,7 @@ import {
   hmac,
   impatient,
   newFile,
-  open as openSandbox,
+  open,
   receiver,
   type Opened,
   type Receiver,
@@ -23,9 +23,6 @@ import {
 import { newWorld } from "../world.js";
 
 const attemptsPerEndpoint = 10;
-
-/** Opens a sandbox. Many receivers of these tests never respond. */
-const open = (options: SandboxOptions = {}) => openSandbox({ clock: impatient, ...options });
 
 const only = async ({ deliveries }: Opened): Promise<Delivery> => {
   const all = await deliveries();
@@ -66,8 +63,9 @@ const archive = ({ call }: Opened, id: string) => call(`DELETE /v1/webhook-endpo
 async function delivered(
   respond: Respond,
   assumptions: Record<string, unknown> = {},
+  options: SandboxOptions = {},
 ): Promise<Opened & Receiver & { readonly id: string; readonly secret: string }> {
-  const opened = await open({ assumptions });
+  const opened = await open({ assumptions, ...options });
   const receiving = await receiver(respond, { clock: opened.clock });
   const endpoint = await opened.register(receiving.url);
   await opened.send();
@@ -153,7 +151,8 @@ describe("a receiver", () => {
   ] as const satisfies [string, Respond, unknown][])(
     "that %s leaves a finished attempt",
     async ([, respond, seen]) => {
-      const run = await delivered(respond, { "A-09": "none" });
+      const options = seen === "timeout" ? { clock: impatient } : {};
+      const run = await delivered(respond, { "A-09": "none" }, options);
       await run.clock.advance(15_000);
       expect(await outline(run)).toEqual([
         seen === 200 ? "succeeded" : "failed",
@@ -163,7 +162,7 @@ describe("a receiver", () => {
   );
 
   test("reads no more of a handler's response than it keeps, and stops at the time limit", async () => {
-    const run = await open({ assumptions: { "A-09": "none" } });
+    const run = await open({ clock: impatient, assumptions: { "A-09": "none" } });
     await run.register("http://127.0.0.1:9");
     const bodies: { pulled: number; cancelled: boolean }[] = [];
     const endless = (chunk: number) => () => {
@@ -216,7 +215,7 @@ describe("a receiver", () => {
 describe("redeliver", () => {
   test("is refused before the first attempt and while one runs", async () => {
     const held = gate();
-    const run = await open();
+    const run = await open({ clock: impatient });
     const { url, got } = await receiver((response) => void held.opened.then(() => response.end()));
     await run.register(url);
     await run.send();
@@ -226,7 +225,7 @@ describe("redeliver", () => {
     await until(async () => (await stateOf(run)) === "succeeded", "the attempt has ended");
     expect(await redeliver(run)).toMatch(/^409 .*\(A-17\), but the last attempt succeeded/);
     expect(got.length).toBe(1);
-    const full = await open();
+    const full = await open({ clock: impatient });
     await full.register((await receiver(() => {})).url);
     for (let n = 0; n < 11; n += 1) await full.send();
     await full.settle();
@@ -305,11 +304,12 @@ describe("run now and skip", () => {
 
   test("skip reaches an attempt that is due and waits for one of the ten places", async () => {
     const held = gate();
-    const run = await open();
+    const run = await open({ clock: impatient });
     const { url, got } = await receiver((response) => void held.opened.then(() => response.end()));
     await run.register(url);
     for (let n = 0; n < 11; n += 1) await run.send();
     await run.clock.advance(0);
+    await until(() => got.length === 10, "ten requests have arrived");
     const last = async () => present((await run.deliveries()).at(-1));
     await act(run, "skip", (await last()).id);
     held.open();
@@ -423,7 +423,7 @@ describe("archiving", () => {
 
   test("during an attempt lets it end, and no retry follows", async () => {
     const held = gate();
-    const run = await open();
+    const run = await open({ clock: impatient });
     const { url, got } = await receiver(
       (response) => void held.opened.then(() => response.writeHead(500).end()),
     );
@@ -439,7 +439,7 @@ describe("archiving", () => {
 
   test("drops what is waiting for one of the ten places", async () => {
     const held = gate();
-    const run = await open();
+    const run = await open({ clock: impatient });
     const { url, got } = await receiver((response) => void held.opened.then(() => response.end()));
     const { id } = await run.register(url);
     for (let n = 0; n < 15; n += 1) await run.send();
@@ -561,11 +561,12 @@ describe("an error in the sandbox", () => {
 });
 
 test("a reset during attempts ends them and leaves nothing that is due", async () => {
-  const run = await open();
+  const run = await open({ clock: impatient });
   const { url, got } = await receiver(() => {});
   await run.register(url);
   for (let n = 0; n < 12; n += 1) await run.send({ to: ["delayed@mail.test"] });
   await run.clock.advance(0);
+  await until(() => got.length === 10, "ten requests have arrived");
   run.sandbox.reset();
   await run.clock.advance(0);
   expect([run.clock.nextDue, await run.deliveries()]).toEqual([undefined, []]);
