@@ -1,4 +1,8 @@
-import { queueConnection, workerConnection } from "@svc-webhooks/bullmq";
+import { once } from "node:events";
+import { createServer, type AddressInfo } from "node:net";
+import { bullmqInbox, queueConnection, workerConnection } from "@svc-webhooks/bullmq";
+import { createReceiver, memoryStore } from "@svc-webhooks/core";
+import { secret, signed } from "@svc-webhooks/kit/deliveries";
 import { redisCommand } from "@svc-webhooks/kit/redis-command";
 import {
   describeWithRedis,
@@ -7,7 +11,9 @@ import {
   type RedisServer,
 } from "@svc-webhooks/kit/redis-server";
 import { tcpProxy, type TcpProxy } from "@svc-webhooks/kit/tcp-proxy";
-import { afterEach, beforeEach, describe, it } from "vitest";
+import { until } from "@svc-webhooks/kit/until";
+import { Queue } from "bullmq";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, test } from "vitest";
 import { bullmqContract } from "./bullmq-contract.js";
 import { selecting } from "./contract-cases.js";
 
@@ -37,8 +43,8 @@ describeWithRedis("BullMQ on Redis", () => {
     ["with the options of the package", { queue: queueConnection, worker: workerConnection }],
     // What the inbox itself can reach.
     [
-      "whose queue has no options",
-      { queue: { maxRetriesPerRequest: null }, worker: workerConnection },
+      "without options",
+      { queue: { maxRetriesPerRequest: null }, worker: { maxRetriesPerRequest: null } },
     ],
   ])("%s", (_what, options) => {
     bullmqContract({
@@ -70,5 +76,37 @@ describeWithRedis("BullMQ on Redis", () => {
         },
       },
     });
+  });
+
+  test("a queue without options leaves a connection that was accepted and never answered", async () => {
+    const proxy = await tcpProxy(primary.port);
+    proxies.push(proxy);
+    // A host that accepts connections, and whose programs do not run.
+    const hanging = createServer();
+    await once(hanging.listen(0, "127.0.0.1"), "listening");
+    onTestFinished(() => void hanging.close());
+    const queue = new Queue("hanging", {
+      connection: { host: "127.0.0.1", port: proxy.port, maxRetriesPerRequest: null },
+    });
+    queue.on("error", () => {});
+    onTestFinished(async () => {
+      await proxy.set("reset");
+      await queue.disconnect();
+    });
+    const inbox = bullmqInbox(queue);
+    const receiver = createReceiver({
+      secret,
+      store: memoryStore(),
+      log: () => {},
+      on: { "*": inbox(() => {}) },
+    });
+    const send = async () => (await receiver.receive(await signed())).code;
+    expect(await send()).toBe("enqueued");
+    proxy.divertTo((hanging.address() as AddressInfo).port);
+    proxy.abandon();
+    // The first one leaves the connection that has died, and the next one goes to the host that hangs.
+    for (let refused = 0; refused < 2; refused += 1) expect(await send()).toBe("queue_unavailable");
+    proxy.divertTo(primary.port);
+    await until(async () => (await send()) === "enqueued", "the queue stores again");
   });
 });

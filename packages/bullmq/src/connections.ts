@@ -33,7 +33,8 @@ export const queueConnection: ConnectionOptions = {
 
 /**
  * The options of ioredis for the connection of a `Worker`: it waits for a Redis that is lost. A connection that dies
- * silently is left after 12 s: BullMQ waits for up to 10 s for the next job, and receives nothing meanwhile.
+ * silently is left after 12 s: BullMQ waits for up to 10 s for the next job, and receives nothing meanwhile. Once the worker
+ * has run a job, the inbox replaces its connections within 10 s.
  */
 export const workerConnection: ConnectionOptions = {
   maxRetriesPerRequest: null,

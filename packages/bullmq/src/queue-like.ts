@@ -21,6 +21,7 @@ export interface BullJobOptions {
   backoff: { type: "fixed"; delay: number };
   removeOnComplete: { age: number; count: number };
   removeOnFail: boolean;
+  stackTraceLimit: number;
 }
 
 /** A `Job` of BullMQ. */
@@ -31,7 +32,11 @@ export interface BullJob {
   readonly attemptsMade: number;
   readonly failedReason?: string | null | undefined;
   /** Applies to the next retry only. */
-  opts: { attempts?: number | undefined; backoff?: number | object | undefined };
+  opts: {
+    attempts?: number | undefined;
+    backoff?: number | object | undefined;
+    stackTraceLimit?: number | undefined;
+  };
   getState(): Promise<string>;
   moveToWait(token: string): Promise<unknown>;
   promote(): Promise<void>;

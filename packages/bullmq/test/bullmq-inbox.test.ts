@@ -1,6 +1,7 @@
 import { createReceiver, memoryStore, PermanentError, RetryError } from "@svc-webhooks/core";
 import { describeWithRedis, redisServer, type RedisServer } from "@svc-webhooks/kit/redis-server";
 import { freePort } from "@svc-webhooks/kit/free-port";
+import { gate } from "@svc-webhooks/kit/gate";
 import { until } from "@svc-webhooks/kit/until";
 import { fakeClock, fixture, signedDelivery } from "@svc-webhooks/testing";
 import { Queue, Worker, type Job } from "bullmq";
@@ -153,6 +154,118 @@ describeWithRedis("an inbox on BullMQ", () => {
     // Its worker has died before BullMQ moved the job.
     expect(await inbox.processor(receiver)(job as Job)).toBe("duplicate");
     expect(runs).toBe(1);
+  });
+
+  test("a full Redis makes no dead letter of a job that is done", async () => {
+    const own = await redisServer(["--save", ""]);
+    onTestFinished(() => own.close());
+    const queue = new Queue("full", { connection: { port: own.port, host: "127.0.0.1" } });
+    queue.on("error", () => {});
+    const redis = new Redis(own.port, { lazyConnect: true });
+    onTestFinished(async () => {
+      redis.disconnect();
+      await queue.close();
+    });
+    const inbox = bullmqInbox(queue, { retry: { limit: 1 } });
+    let runs = 0;
+    const filled = gate();
+    const receiver = createReceiver({
+      secret,
+      store: memoryStore(),
+      logger: silent,
+      on: {
+        "*": inbox(async () => {
+          runs += 1;
+          await filled.opened;
+        }),
+      },
+    });
+    for (const deliveryId of ["dlv_1", "dlv_2", "dlv_3"])
+      await receiver.receive(
+        await signedDelivery(fixture("email.delivered"), { secret, deliveryId }),
+      );
+    const worker = new Worker("full", inbox.processor(receiver), {
+      connection: { port: own.port, host: "127.0.0.1", maxRetriesPerRequest: null },
+      concurrency: 3,
+    });
+    worker.on("error", () => {});
+    onTestFinished(() => worker.close(true));
+    await until(() => runs === 3, "all run");
+    await redis.config("SET", "maxmemory", "1");
+    await expect(redis.set("a", "b")).rejects.toThrow("OOM");
+    filled.open();
+    await until(async () => (await queue.getJobCounts("active")).active === 0, "all have ended");
+    expect(await queue.getJobCounts("completed", "failed", "delayed")).toEqual({
+      completed: 3,
+      failed: 0,
+      delayed: 0,
+    });
+  });
+
+  test("a job keeps the stack of its last attempt only, and at most 2,000 characters of it", async () => {
+    const { queue, inbox, work, send } = connect(
+      () => {
+        throw new Error("x".repeat(20_000));
+      },
+      { retry: { limit: 3, ...quick } },
+    );
+    await send();
+    work();
+    await until(async () => (await inbox.admin.stats()).dead === 1, "it is dead");
+    const [job] = await queue.getFailed();
+    expect(job?.stacktrace?.map(({ length }) => length)).toEqual([2_000]);
+    expect(job?.failedReason).toHaveLength(10_000);
+  });
+
+  test("the retry of another tool gives a dead letter one attempt", async () => {
+    let runs = 0;
+    const { queue, inbox, work, send } = connect(
+      () => {
+        runs += 1;
+        throw new Error("down");
+      },
+      { retry: { limit: 2, ...quick } },
+    );
+    await send();
+    work();
+    await until(async () => (await inbox.admin.stats()).dead === 1, "it is dead");
+    const [job] = await queue.getFailed();
+    await job?.retry();
+    await until(() => runs === 3, "it runs again");
+    await until(async () => (await inbox.admin.stats()).dead === 1, "it is dead again");
+    expect(runs).toBe(3);
+  });
+
+  test("a handler that throws the error which limits a queue's rate spends its attempts", async () => {
+    const { inbox, work, send } = connect(
+      () => {
+        throw Worker.RateLimitError();
+      },
+      { retry: { limit: 2, ...quick } },
+    );
+    await send();
+    work();
+    await until(async () => (await inbox.admin.stats()).dead === 1, "it is dead");
+    expect(await arrayOf(inbox.admin.list({ state: "dead" }))).toMatchObject([
+      { attempts: 2, error: "A handler threw bullmq:rateLimitExceeded." },
+    ]);
+  });
+
+  test("a release stops after failures of letters that have a priority", async () => {
+    const { queue, inbox, work, send } = connect(
+      () => {
+        throw new PermanentError("down");
+      },
+      { retry: { limit: 1, ...quick } },
+    );
+    const ids = Array.from({ length: 12 }, (_, index) => `dlv_${index}`);
+    for (const id of ids) await send(id);
+    for (const job of await queue.getJobs("waiting")) await job.changePriority({ priority: 5 });
+    work();
+    await until(async () => (await inbox.admin.stats()).dead === 12, "all are dead");
+    const { released, failedAgain } = await inbox.admin.release({ perSecond: 10, stopAfter: 2 });
+    expect(failedAgain).toBeGreaterThanOrEqual(2);
+    expect(released).toBeLessThan(12);
   });
 
   test("counts, lists and finds a job to which another application has given a priority", async () => {

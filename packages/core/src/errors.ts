@@ -48,8 +48,14 @@ export class WebhookError<Code extends string = string> extends Error {
  * }
  * ```
  */
-export const codeOf = (error: unknown): string | undefined =>
-  (Object(error) as { readonly [brand]?: string })[brand];
+export function codeOf(error: unknown): string | undefined {
+  try {
+    return (Object(error) as { readonly [brand]?: string })[brand];
+  } catch {
+    // A proxy that throws.
+    return undefined;
+  }
+}
 
 /** The reason for a {@link ReceiverConfigError}. */
 export type ReceiverConfigErrorCode =

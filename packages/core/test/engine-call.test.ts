@@ -129,13 +129,37 @@ describe("oncePerMinute", () => {
     expect(report).toHaveBeenCalledTimes(3);
   });
 
-  test("remembers 100 messages at most, and forgets the oldest", () => {
+  test("passes at most 100 messages in a minute, even if they take turns", async () => {
     const report = vi.fn<(error: unknown) => void>();
     const log = oncePerMinute(report);
-    for (let index = 0; index <= 100; index += 1) log(new Error(String(index)));
-    log(new Error("100"));
-    log(new Error("0"));
-    expect(report).toHaveBeenCalledTimes(102);
+    const texts = Array.from({ length: 101 }, (_, index) => "x".repeat(index + 1));
+    for (const text of [...texts, ...texts]) log(new Error(text));
+    expect(report).toHaveBeenCalledTimes(100);
+    await vi.advanceTimersByTimeAsync(60_000);
+    for (const text of [...texts, ...texts]) log(new Error(text));
+    expect(report).toHaveBeenCalledTimes(200);
+  });
+
+  test("takes messages for the same that differ in numbers and ids", () => {
+    const report = vi.fn<(error: unknown) => void>();
+    const log = oncePerMinute(report);
+    for (const id of [
+      "ec96a40d-0000-4000-8000-0123456789ab",
+      "C86590F4-1111-4111-9111-ba9876543210",
+    ])
+      for (const port of [6_379, 6_380]) log(new Error(`timeout (Worker: ${id}, port ${port})`));
+    expect(report).toHaveBeenCalledTimes(1);
+  });
+
+  test.each([
+    () => Promise.reject(new Error("no log")),
+    () => {
+      throw new Error("no log");
+    },
+  ])("ignores the errors of `report`", async (report) => {
+    const log = oncePerMinute(report);
+    expect(() => log(new Error("a"))).not.toThrow();
+    await Promise.resolve();
   });
 });
 
@@ -145,6 +169,7 @@ test.each<[string, unknown, string]>([
   ["nothing", undefined, "undefined"],
   ["NUL and a lone surrogate", new Error("a\0\ud800b"), "a\ufffd\ufffdb"],
   ["a long message", new Error("x".repeat(20_000)), "x".repeat(10_000)],
+  ["an error without a message", new AggregateError([]), "AggregateError"],
   ["an object without a prototype", Object.create(null), "The error cannot be read."],
   [
     "a getter that throws",

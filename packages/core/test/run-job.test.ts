@@ -332,3 +332,45 @@ describe("runJob", () => {
     expect(runs).toEqual([]);
   });
 });
+
+describe("wrong options of runJob", () => {
+  const of = retryDelays();
+  test.each<[string, unknown, string]>([
+    ["an unknown one", { attempts: 3 }, "attempts"],
+    ["no delays", { attempt: { number: 1 } }, "attempt.of"],
+    ["other delays", { attempt: { number: 1, of: { limit: 3 } } }, "attempt.of"],
+    ["the attempt 0", { attempt: { number: 0, of } }, "attempt.number"],
+    ["an attempt that is no number", { attempt: { number: Number.NaN, of } }, "attempt.number"],
+  ])("are refused: %s", async (_what, options, option) => {
+    const { receiver, accept, jobs } = bench();
+    await accept();
+    await expect(runJob(receiver, jobs[0], options as object)).rejects.toMatchObject({ option });
+  });
+});
+
+test("an error that throws whatever is read of it is the failure of its attempt", async () => {
+  const hostile: object = new Proxy(Object.create(null) as object, {
+    get() {
+      throw hostile;
+    },
+    getPrototypeOf() {
+      throw hostile;
+    },
+  });
+  const retryError = Object.defineProperty(new RetryError({ retryAfterMs: 5 }), "retryAfterMs", {
+    get() {
+      throw hostile;
+    },
+  });
+  for (const error of [hostile, retryError]) {
+    const { accept, work } = bench(throwing(error));
+    await accept();
+    expect(await work()).toMatchObject(retry);
+  }
+});
+
+test.each([undefined, 5, {}])("a queue of %j is refused when it is made", (enqueue) => {
+  expect(() => inboxFor(enqueue as never)).toThrow(
+    expect.objectContaining({ code: "invalid_option", option: "enqueue" }),
+  );
+});

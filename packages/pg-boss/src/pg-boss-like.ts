@@ -56,6 +56,7 @@ export interface BossQueueSettings {
 /** A queue as `getQueue` of pg-boss returns it. */
 export interface BossQueue {
   readonly name: string;
+  readonly createdOn: Date;
   readonly policy?: string;
 }
 

@@ -1,3 +1,4 @@
+import { memoryStore } from "@svc-webhooks/core";
 import { pgBossInbox } from "@svc-webhooks/pg-boss";
 import { inboxContract } from "@svc-webhooks/testing/inbox";
 import {
@@ -6,9 +7,12 @@ import {
   type PostgresServer,
 } from "@svc-webhooks/kit/postgres-server";
 import { tcpProxy } from "@svc-webhooks/kit/tcp-proxy";
-import { afterAll, beforeAll, describe, test } from "vitest";
+import { until } from "@svc-webhooks/kit/until";
+import { Client } from "pg";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { selecting } from "../../contracts/contract-cases.js";
 import { bossOf } from "./boss.js";
+import { idOf, worldOf } from "./world.js";
 
 /** Registers only the cases about silent connections: `contract.engine.ts` runs the others. */
 const runner = selecting({ describe, it: test.concurrent }, /silently died/);
@@ -56,4 +60,44 @@ describeWithPostgres("an inbox on pg-boss", () => {
     },
     { kill: false, silence: true },
   );
+
+  test("a statement that waits for a lock keeps its connection, and spends no attempt", async () => {
+    const runs: string[] = [];
+    const world = await worldOf(server, (event) => void runs.push(idOf(event)), {
+      retry: { limit: 1 },
+      receiver: { store: memoryStore() },
+    });
+    for (let index = 0; index < 20; index += 1) await world.send(`a${index}`);
+    const locking = new Client({ connectionString: server.connectionString });
+    await locking.connect();
+    onTestFinished(() => locking.end());
+    await locking.query("begin; lock table pgboss.job in access exclusive mode");
+    await world.work({ concurrency: 16 });
+    // Each waits for 5 s.
+    for (const id of ["b", "c", "d"]) expect((await world.send(id)).code).toBe("queue_unavailable");
+    const { rows } = await locking.query<{ count: number }>(
+      "select count(*)::int as count from pg_stat_activity where wait_event_type = 'Lock'",
+    );
+    // The most connections of a pool of pg-boss.
+    expect(rows[0]?.count).toBeLessThanOrEqual(10);
+    await locking.query("commit");
+    await until(async () => {
+      const { ready, active, delayed, dead } = await world.inbox.admin.stats();
+      return ready + active + delayed + dead === 0;
+    }, "all are done");
+    expect(runs.filter((id) => id.startsWith("a"))).toHaveLength(20);
+    expect(new Set(runs).size).toBe(runs.length);
+  });
+
+  test("an operator's statement that takes longer than a delivery waits keeps its connection", async () => {
+    const world = await worldOf(server, () => {});
+    const slow = world.boss.getDb().executeSql("select pg_sleep(8)");
+    const locking = new Client({ connectionString: server.connectionString });
+    await locking.connect();
+    onTestFinished(() => locking.end());
+    await locking.query("begin; lock table pgboss.job in access exclusive mode");
+    expect((await world.send("a")).code).toBe("queue_unavailable");
+    await locking.query("commit");
+    await slow;
+  });
 });

@@ -272,7 +272,7 @@ describeWithPostgres("pg-boss", () => {
             },
           },
         ),
-      "trap",
+      unreadable,
     ],
     ["60 MB", () => new PermanentError("x".repeat(60_000_000)), "x".repeat(10_000)],
   ])("settles a job whose handler throws %s", async (_title, make, error) => {

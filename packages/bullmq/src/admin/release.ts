@@ -24,7 +24,7 @@ export function release(
       for (const [index, id] of ids.entries()) {
         const state = states[index];
         if (state === "failed" || state === "delayed") failed.add(id);
-        if (state !== "waiting" && state !== "active") settled.add(id);
+        if (!["waiting", "prioritized", "active"].includes(String(state))) settled.add(id);
       }
     }
     return failed.size;

@@ -27,7 +27,7 @@ export async function check(queue: QueueLike): Promise<readonly string[]> {
   const [most, used] = [Number(setting("maxmemory") ?? 0), Number(setting("used_memory") ?? 0)];
   if (most > 0 && used > most * 0.7) {
     problems.push(
-      `Redis uses ${Math.floor((100 * used) / most)} % of maxmemory. Above 80 %, no delivery is stored. Raise maxmemory, or start workers.`,
+      `Redis uses ${Math.floor((100 * used) / most)} % of maxmemory. No delivery is stored that would leave less than a fifth of it free. Raise maxmemory, or start workers.`,
     );
   }
   const { socketTimeout, reconnectOnError } = client.options ?? {};

@@ -14,7 +14,9 @@ export interface RedisClient {
 }
 
 /** Resolves to the connection of a queue, once it is established. Undefined for BullMQ's other backends. */
-export async function clientOf({ backend }: QueueLike): Promise<Partial<RedisClient> | undefined> {
+export async function clientOf({
+  backend,
+}: Pick<QueueLike, "backend">): Promise<Partial<RedisClient> | undefined> {
   return (await (backend as { readonly client?: unknown }).client) as
     Partial<RedisClient> | undefined;
 }
@@ -38,12 +40,7 @@ const pauseMs = 5_000;
  */
 export function reachOf(queue: QueueLike): Reach {
   let leftAt = -Infinity;
-  const leave = async () => {
-    const client = await clientOf(queue);
-    if (typeof client?.disconnect === "function" && client.status === "ready") {
-      client.disconnect(true);
-    }
-  };
+  const leave = async () => reconnect(await clientOf(queue));
   return async (call, ms) => {
     try {
       return await within(call, ms);
@@ -56,6 +53,44 @@ export function reachOf(queue: QueueLike): Reach {
       throw error;
     }
   };
+}
+
+/** Replaces a connection, also one that was accepted and never answered. One that is being opened has a limit of its own. */
+function reconnect(client: Partial<RedisClient> | undefined): void {
+  if (typeof client?.disconnect !== "function") return;
+  if (client.status === "ready" || client.status === "connect") client.disconnect(true);
+}
+
+/** How often a worker's connection is asked for a reply, in milliseconds. */
+const askEveryMs = 3_000;
+
+/** The workers whose connections are asked for a reply. */
+const asked = new WeakSet<object>();
+
+/**
+ * Replaces the connections of a worker if they have died silently, or lead to a replica: those of a worker whose options
+ * were left out would stay for good, and BullMQ waits for the reply of one before it uses the other. Asks until the worker
+ * is closed.
+ */
+export function keepConnected(worker: Pick<QueueLike, "backend"> | undefined): void {
+  if (!worker || asked.has(worker)) return;
+  asked.add(worker);
+  const ask = async () => {
+    const client = await clientOf(worker);
+    if (typeof client?.info !== "function" || client.status === "end") {
+      clearInterval(asking);
+      return;
+    }
+    const isDead = await within(client.info("replication"), replyMs).then(
+      (info) => fieldOf(info, "role") === "slave",
+      (error: unknown) => codeOf(error) === "queue_unavailable",
+    );
+    if (!isDead) return;
+    reconnect(client);
+    const { blockingClient } = worker.backend as { readonly blockingClient?: unknown };
+    reconnect((await blockingClient) as Partial<RedisClient> | undefined);
+  };
+  const asking = setInterval(() => void ask().catch(() => {}), askEveryMs).unref();
 }
 
 /** Redis 6.2 wraps the error of a command in a script: `ERR Error running script (…): -READONLY You can't …`. */
@@ -78,6 +113,6 @@ export function guardMemory(queue: QueueLike): (bytes: number) => MaybePromise<v
   return roomGuard(
     read,
     () => least,
-    "Less than 20 % of the `maxmemory` of Redis are free, which workers need to take and settle jobs. Raise `maxmemory`, or start workers.",
+    "With this delivery, less than a fifth of the `maxmemory` of Redis would be free, which workers need to take and settle jobs. Raise `maxmemory`, or start workers",
   );
 }

@@ -17,6 +17,8 @@ export function enqueueIn(queue: QueueLike, reach: Reach, retry: RetryDelays): E
     // Its worker has removed the body. A copy finds the id in Redis, and is no other job.
     removeOnComplete: { age: 3_600, count: 10_000 },
     removeOnFail: false,
+    // By default, a job keeps the stacks of all its attempts.
+    stackTraceLimit: 1,
   } as const;
   const enqueue = async (job: InboxJob) => {
     // `add` does nothing for the id of a dead letter, and does not report it. Both commands are sent in one write.
@@ -68,13 +70,18 @@ export function enqueueIn(queue: QueueLike, reach: Reach, retry: RetryDelays): E
   };
 }
 
+/** How often a dead letter is made run again that others make run, and that dies, meanwhile. */
+const mostTries = 5;
+
 /** Runs a dead letter again, with a full count of attempts. Returns false if it is no longer a dead letter. */
 export async function revive(job: BullJob): Promise<boolean> {
-  try {
-    await job.retry("failed", { resetAttemptsMade: true });
-    return true;
-  } catch (error) {
-    if ((await job.getState()) === "failed") throw error;
-    return false;
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await job.retry("failed", { resetAttemptsMade: true });
+      return true;
+    } catch (error) {
+      if ((await job.getState()) !== "failed") return false;
+      if (tries === mostTries) throw error;
+    }
   }
 }

@@ -13,8 +13,9 @@
  */
 export function errorText(error: unknown): string {
   try {
-    const { message = error } = Object(error) as { readonly message?: unknown };
-    return String(message)
+    const { message = error, name } = Object(error) as { message?: unknown; name?: unknown };
+    // An AggregateError may have no message.
+    return String(message || name)
       .slice(0, 10_000)
       .replaceAll(/[\0\p{Cs}]/gu, "\ufffd");
   } catch {

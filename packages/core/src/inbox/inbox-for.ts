@@ -54,7 +54,7 @@ export interface InboxForOptions {
  * Connects a queue to receivers: returns the function that marks the handlers which run from it. The queue's worker
  * passes each job to `runJob`.
  *
- * @throws ReceiverConfigError `unknown_option`
+ * @throws ReceiverConfigError `invalid_option` if `enqueue` is not a function; `unknown_option`
  *
  * @example
  * ```ts
@@ -75,6 +75,7 @@ export interface InboxForOptions {
  */
 export function inboxFor(enqueue: Enqueue, options: InboxForOptions = {}): Inbox {
   assertOptions(options, ["maxBodyBytes"]);
+  assertValid(typeof enqueue === "function", "enqueue", "`enqueue` must be a function.");
   const { maxBodyBytes = Infinity } = options;
   const storeJob: StoreInQueue = (event, context, call) => {
     let trace: string | undefined;

@@ -1,12 +1,24 @@
 import { linePauseMs } from "../lib/times.js";
 import { errorText } from "./error-text.js";
 
-/** The most messages that {@link oncePerMinute} remembers. */
+/** The most messages that {@link oncePerMinute} passes in a minute. */
 const mostMessages = 100;
 
+/** Matches the parts in which the messages of one cause differ, such as ids of workers and counts. */
+const variable = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}|\d+/gi;
+
+async function quietly(report: (error: unknown) => unknown, error: unknown): Promise<void> {
+  try {
+    await report(error);
+  } catch {
+    // A log that fails must not end the process.
+  }
+}
+
 /**
- * Passes each error to `report`, unless one with the same message was passed within the last minute: a worker whose
- * server is down or full may emit thousands of errors per second.
+ * Passes each error to `report`, unless one with the same message, whatever its numbers and UUIDs, was passed within the
+ * last minute: a worker whose server is down or full may emit thousands of errors per second. Passes at most 100 messages
+ * in a minute. Never throws: errors of `report` are ignored.
  *
  * @example
  * ```ts
@@ -19,16 +31,15 @@ const mostMessages = 100;
 export function oncePerMinute(report: (error: unknown) => unknown): (error: unknown) => void {
   const passedAt = new Map<string, number>();
   return (error) => {
-    const text = errorText(error);
+    const text = errorText(error).replaceAll(variable, "0");
     const now = performance.now();
-    if (now - (passedAt.get(text) ?? -Infinity) < linePauseMs) return;
-    // Messages with changing numbers must not be kept for ever. The oldest is the first.
-    passedAt.delete(text);
-    for (const oldest of passedAt.keys()) {
-      if (passedAt.size < mostMessages) break;
+    // The oldest is the first.
+    for (const [oldest, at] of passedAt) {
+      if (now - at < linePauseMs) break;
       passedAt.delete(oldest);
     }
+    if (passedAt.has(text) || passedAt.size >= mostMessages) return;
     passedAt.set(text, now);
-    report(error);
+    void quietly(report, error);
   };
 }

@@ -23,7 +23,7 @@ export function enqueue(state: DeliveryState, store: StoreInQueue): MaybePromise
     (error) =>
       end(
         "queue_unavailable",
-        describe(error),
+        describe(error).replace(/\.$/, ""),
         (Object(error) as Partial<RetryError>).retryAfterMs,
       ),
   );

@@ -1,6 +1,11 @@
 import { assertValid } from "@svc-webhooks/core";
 import { assertQuery, entryOf } from "@svc-webhooks/core/engine";
-import type { InboxAdmin, InboxEntry, InboxState } from "@svc-webhooks/core/inbox";
+import {
+  errorText,
+  type InboxAdmin,
+  type InboxEntry,
+  type InboxState,
+} from "@svc-webhooks/core/inbox";
 import type { BossJobRecord } from "../pg-boss-like.js";
 import { is, sql, type InboxQueue } from "../queue/queue.js";
 import { operatorMs, replyTo } from "../queue/replies.js";
@@ -46,14 +51,34 @@ export function adminOf(queue: InboxQueue): InboxAdmin {
         limit: pageSize,
         ...(type !== undefined && { data: { type } }),
       };
-      const next = (last: string | undefined) =>
-        find(from, { ...query, ...(last !== undefined && { after: last }) });
+      /** Reads the jobs after the last of these that still exists; undefined if none does. */
+      const next = async (ids: readonly string[]) => {
+        for (const last of ids.toReversed()) {
+          try {
+            return await find(from, { ...query, after: last });
+          } catch (error) {
+            if (!isGone(error)) throw error;
+          }
+        }
+        return undefined;
+      };
+      const first = after === undefined ? await find(from, query) : await next([after]);
+      assertValid(
+        first,
+        "query.after",
+        "The job `query.after` no longer exists. List again without it.",
+      );
       let left = limit;
-      for (let page = await next(after); page.length > 0;) {
-        const last = page.at(-1)?.id;
-        // The next page is read first, because the caller may remove the job after which it begins.
-        const following = page.length < pageSize ? [] : await next(last);
+      const seen = new Set<string>();
+      for (let page = first; page.length > 0;) {
+        const ids = page.map(({ id }) => id);
+        // The next page is read first, because the caller may remove the job after which it begins. If others have removed
+        // all of them, the list begins again.
+        const isLast = page.length < pageSize;
+        const following = isLast ? [] : ((await next(ids)) ?? (await find(from, query)));
         for (const job of page) {
+          if (seen.has(job.id)) continue;
+          seen.add(job.id);
           if (left <= 0) return;
           const entry = entryOfJob(job, from === dead);
           if (entry?.state !== state) continue;
@@ -80,6 +105,9 @@ export function adminOf(queue: InboxQueue): InboxAdmin {
     release: (options) => release(queue, retry, options),
   };
 }
+
+/** Returns whether pg-boss refuses to list after a job that no longer exists. */
+const isGone = (error: unknown) => /no longer exists/.test(errorText(error));
 
 /** Makes a job that waits for its next attempt ready. Resolves to false unless it waits for one. */
 async function runNow(queue: InboxQueue, id: string): Promise<boolean> {

@@ -29,7 +29,7 @@ export async function release(
       const page = await query<{ readonly id: string; readonly root: string | null }>(
         `select id, source_root_id as root from ${jobs}
         where name = $1 and ${is("<", "active")} and created_on <= $2
-          and ($3::text is null or data->>'type' = $3) and id <> all($4::uuid[])
+          and ($3::text is null or data operator(pg_catalog.->>) 'type' = $3) and id <> all($4::uuid[])
         order by coalesce(source_created_on, created_on), id limit 100`,
         [dead, start, type, seen],
       );

@@ -25,7 +25,8 @@ export async function check(queue: InboxQueue): Promise<readonly string[]> {
   await assertSchema(queue);
   return [
     ...inQueues,
-    ...(await inJobs(queue)),
+    ...(await inJobs(queue, queue.name)),
+    ...(await inJobs(queue, queue.dead)),
     ...(await inDatabase(queue)),
     ...(await inProcesses(queue)),
     ...(await inDeadLetters(queue)),
@@ -44,11 +45,11 @@ async function differences(
   );
 }
 
-async function inJobs(queue: InboxQueue): Promise<readonly string[]> {
-  const count = await countDiffering(queue);
+async function inJobs(queue: InboxQueue, name: string): Promise<readonly string[]> {
+  const count = await countDiffering(queue, name);
   if (count === 0) return [];
   return [
-    `${count} jobs of the queue "${queue.name}" were stored with other settings, which pg-boss copies into each job. Call setup() of the inbox, which changes them.`,
+    `${count} jobs of the queue "${name}" were stored with other settings, which pg-boss copies into each job. Call setup() of the inbox, which changes them.`,
   ];
 }
 
@@ -57,7 +58,7 @@ const openSchemas = `coalesce((
   select string_agg(pg_catalog.quote_ident(nspname), ', ') from pg_catalog.pg_namespace schema
   where nspname = any (current_schemas(true)) and exists (
     select from pg_catalog.pg_roles
-    where not rolsuper and rolname <> current_user and rolname !~ '^pg_'
+    where not rolsuper and rolname <> current_user and rolname operator(pg_catalog.!~) '^pg_'
       and oid <> (select datdba from pg_catalog.pg_database where datname = current_database())
       and pg_catalog.has_schema_privilege(oid, schema.oid, 'create')
   )

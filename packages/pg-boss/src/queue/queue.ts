@@ -1,7 +1,7 @@
 import { assertValid, WebhookError, type AnyEvent } from "@svc-webhooks/core";
 import type { InboxEntry, RetryDelays } from "@svc-webhooks/core/inbox";
 import type { BossQueue, BossQueueSettings, PgBossLike } from "../pg-boss-like.js";
-import { databaseOf, replyTo } from "./replies.js";
+import { databaseOf, operatorMs, replyTo } from "./replies.js";
 
 /** The queue of an inbox. */
 export interface InboxQueue {
@@ -85,62 +85,76 @@ export async function setUp(queue: InboxQueue): Promise<boolean> {
   }
   await assertSchema(queue);
   const changed = await updateJobs(queue);
-  return isChanged || changed > 0;
+  return isChanged || changed;
 }
 
 /**
  * Returns what pg-boss copies from the settings of a queue into each job and never changes there: each column with its
- * value, and whether it differs. Jobs that have begun keep their attempts.
+ * value, and a condition for a job in which one differs. Jobs that have begun keep their attempts.
  */
-const copied = ({ settings, mostAttempts }: InboxQueue) => {
+const copied = ({ settings, deadSettings, dead, mostAttempts }: InboxQueue, isDead: boolean) => {
+  const { retentionSeconds } = isDead ? deadSettings : settings;
   // A product with an interval would be an operator that `pg_catalog` lacks for whole numbers.
-  const until = `created_on + interval '${settings.retentionSeconds} s'`;
+  const until = `created_on + interval '${retentionSeconds} s'`;
   const isFresh = "retry_count = 0 and source_root_id is null";
-  const columns: readonly (readonly [string, unknown])[] = [
-    ["deletion_seconds", settings.deleteAfterSeconds],
-    ["expire_seconds", settings.expireInSeconds],
-    ["heartbeat_seconds", settings.heartbeatSeconds],
-    ["retry_limit", `case when ${isFresh} then ${mostAttempts - 1} else retry_limit end`],
-    // A dead letter moves to this queue.
-    ["dead_letter", "$2"],
+  const columns: readonly (readonly [string, unknown])[] = isDead
+    ? []
+    : [
+        ["deletion_seconds", settings.deleteAfterSeconds],
+        ["expire_seconds", settings.expireInSeconds],
+        ["heartbeat_seconds", settings.heartbeatSeconds],
+        ["retry_limit", `case when ${isFresh} then ${mostAttempts - 1} else retry_limit end`],
+        // A dead letter moves to this queue, whose name has no quotes.
+        ["dead_letter", `'${dead}'`],
+      ];
+  const differs = [
+    ...columns.map(([column, value]) => `${column} is distinct from ${String(value)}`),
+    `keep_until < ${until}`,
   ];
   return {
     set: [...columns, ["keep_until", `greatest(keep_until, ${until})`]]
       .map(([column, value]) => `${column} = ${String(value)}`)
       .join(", "),
-    differs: [
-      ...columns.map(([column, value]) => `${column} is distinct from ${String(value)}`),
-      `keep_until < ${until}`,
-    ].join(" or "),
+    where: `name = $1 and ${is("<>", "completed")} and (${differs.join(" or ")})`,
   };
 };
 
-/** Gives the jobs of a queue the settings of the options. Resolves to the number of jobs that had others. */
-async function updateJobs(queue: InboxQueue): Promise<number> {
-  const { set, differs } = copied(queue);
-  const text = `update ${queue.jobs} set ${set} where name = $1 and ${is("<>", "completed")} and (${differs}) returning 1`;
-  return (await sql(queue, text, [queue.name, queue.dead])).length;
+/** The most jobs that one statement changes, so that the server replies in time. */
+const batchSize = 5_000;
+
+/** Gives the jobs of both queues the settings of the options. Resolves to whether any job had others. */
+async function updateJobs(queue: InboxQueue): Promise<boolean> {
+  let isChanged = false;
+  for (const name of [queue.name, queue.dead]) {
+    const { set, where } = copied(queue, name === queue.dead);
+    const some = `select id from ${queue.jobs} where ${where} limit ${batchSize}`;
+    const text = `update ${queue.jobs} set ${set} where ${where} and id in (${some}) returning 1`;
+    while ((await sql(queue, text, [name], operatorMs)).length > 0) isChanged = true;
+  }
+  return isChanged;
 }
 
-/** Resolves to the number of jobs that were stored with other settings than those of the options. */
-export async function countDiffering(queue: InboxQueue): Promise<number> {
-  const { differs } = copied(queue);
-  const text = `select count(*)::int as count from ${queue.jobs} where name = $1 and ${is("<>", "completed")} and (${differs})`;
-  const [row] = await sql<{ readonly count: number }>(queue, text, [queue.name, queue.dead]);
+/** Resolves to the number of jobs of a queue that were stored with other settings than those of the options. */
+export async function countDiffering(queue: InboxQueue, name: string): Promise<number> {
+  const { where } = copied(queue, name === queue.dead);
+  const text = `select count(*)::int as count from ${queue.jobs} where ${where}`;
+  const [row] = await sql<{ readonly count: number }>(queue, text, [name], operatorMs);
   return row?.count ?? 0;
 }
 
-/** Asserts that the queue, which exists, is in the schema of the options. */
+/** Asserts that the queue, which exists, is in the schema of the options: that one may have a queue of the same name. */
 export async function assertSchema(queue: InboxQueue): Promise<void> {
-  const { name, schema } = queue;
-  const text = `select 1 from ${schema}.queue where name = $1`;
-  const rows = await sql(queue, text, [name]).catch((error: unknown) => {
+  const { boss, name, schema } = queue;
+  const own: BossQueue | null = await replyTo(boss, () => boss.getQueue(name));
+  const text = `select created_on from ${schema}.queue where name = $1`;
+  const rows = await sql<{ created_on: Date }>(queue, text, [name]).catch((error: unknown) => {
     // PostgreSQL: undefined_table or invalid_schema_name.
     if (["42P01", "3F000"].includes(String(Object(error).code))) return [];
     throw error;
   });
+  const times = [rows[0]?.created_on, own?.createdOn].map((one) => Number(one && new Date(one)));
   assertValid(
-    rows.length > 0,
+    times[0] === times[1],
     "schema",
     `The queue "${name}" is not in the schema "${schema}". Set \`schema\` to the \`schema\` of PgBoss.`,
   );

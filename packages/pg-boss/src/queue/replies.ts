@@ -1,4 +1,4 @@
-import { codeOf } from "@svc-webhooks/core";
+import { codeOf, WebhookError } from "@svc-webhooks/core";
 import { within } from "@svc-webhooks/core/engine";
 import { errorText } from "@svc-webhooks/core/inbox";
 import type { BossDatabase, PgBossLike } from "../pg-boss-like.js";
@@ -8,9 +8,14 @@ const replyMs = 5_000;
 /** How long an operator waits for one: counting or listing very many jobs takes longer. */
 export const operatorMs = 10_000;
 
+/** How long the server may take to say which of its statements run, in milliseconds. */
+const probeMs = 3_000;
+
 /** The members of the pool of `pg` that pg-boss creates, unless it got a database as its option `db`. */
 interface BossPool {
   readonly idleCount: number;
+  readonly options: object;
+  readonly Client: new (options: object) => BossClient;
   query(text: string): Promise<unknown>;
   on(event: "acquire", listener: (client: BossClient) => void): unknown;
   on(event: "release", listener: (error: unknown, client: BossClient) => void): unknown;
@@ -18,6 +23,11 @@ interface BossPool {
 
 /** A client of `pg`. While a statement has no reply, `end` closes its socket. */
 interface BossClient {
+  /** The process of the server. */
+  readonly processID?: number;
+  connect(): Promise<unknown>;
+  query(text: string): Promise<{ readonly rows: readonly { readonly pid: number }[] }>;
+  on(event: "error", listener: () => void): unknown;
   end(): Promise<unknown>;
 }
 
@@ -51,26 +61,58 @@ function watch(pool: BossPool): () => void {
   const busy = new Map<BossClient, number>();
   pool.on("acquire", (client) => void busy.set(client, performance.now()));
   pool.on("release", (_error, client) => void busy.delete(client));
+  const isLate = (client: BossClient) =>
+    performance.now() - (busy.get(client) ?? Infinity) >= replyMs;
   let isReplacing = false;
-  /** Ends the clients whose statement has no reply: it rejects, and the pool makes other ones. */
-  const end = () => {
-    for (const [client, since] of busy) {
-      if (performance.now() - since < replyMs) continue;
+  let isEnding = false;
+  /** Ends the clients whose connection is dead: their statement rejects, and the pool makes other ones. */
+  const end = async () => {
+    if (isEnding || ![...busy.keys()].some(isLate)) return;
+    isEnding = true;
+    const isRunning = await runningOn(pool);
+    isEnding = false;
+    for (const client of busy.keys()) {
+      if (!isLate(client) || isRunning(client)) continue;
       busy.delete(client);
       client.end().catch(() => {});
     }
   };
   return () => {
-    end();
+    void end();
     if (isReplacing) return;
     isReplacing = true;
     // The idle connections may have died too, and those that were taken a moment ago.
     for (let idle = pool.idleCount; idle > 0; idle -= 1) pool.query("select 1").catch(() => {});
     setTimeout(() => {
       isReplacing = false;
-      end();
+      void end();
     }, replyMs).unref();
   };
+}
+
+/**
+ * Resolves to whether the server still runs the statement of a client, as it does behind a lock: to end such a client
+ * would leave the statement there, and use another connection. The server is asked over a connection of its own. Never
+ * rejects.
+ */
+async function runningOn({ Client, options }: BossPool): Promise<(client: BossClient) => boolean> {
+  let probe: BossClient | undefined;
+  try {
+    probe = new Client({ ...options, connectionTimeoutMillis: probeMs, query_timeout: probeMs });
+    probe.on("error", () => {});
+    await probe.connect();
+    const { rows } = await probe.query(
+      "select pid from pg_catalog.pg_stat_activity where state operator(pg_catalog.=) 'active'",
+    );
+    const pids = new Set(rows.map(({ pid }) => pid));
+    return ({ processID = 0 }) => pids.has(processID);
+  } catch (error) {
+    // A server that refuses a connection, for example because it has too many, may run all of them.
+    const isRefusal = (Object(error) as { readonly severity?: unknown }).severity !== undefined;
+    return () => isRefusal;
+  } finally {
+    probe?.end().catch(() => {});
+  }
 }
 
 /**
@@ -87,9 +129,18 @@ export async function replyTo<Reply>(
   try {
     return await within(call(), ms);
   } catch (error) {
-    // A full pool of dead connections refuses a call sooner: "timeout exceeded when trying to connect".
-    if (codeOf(error) === "queue_unavailable" || /timeout/i.test(errorText(error))) replace(boss);
-    throw error;
+    const text = errorText(error);
+    // A full pool refuses a call sooner. A connection that was replaced rejects its statement.
+    const isLost = /timeout exceeded when trying to connect|Connection terminated/.test(text);
+    if (isLost || codeOf(error) === "queue_unavailable") replace(boss);
+    if (!isLost) throw error;
+    throw new WebhookError(
+      "queue_unavailable",
+      `The queue has no connection to its server: ${text}.`,
+      {
+        cause: error,
+      },
+    );
   }
 }
 

@@ -21,11 +21,13 @@ export async function attempt(
     // The job is no longer active, so this result changes nothing.
     return { id, status: "failed" };
   }
-  // Any letter is of an earlier death of this event. If the process ends now, the job is still there.
-  await removeLetters(queue, job);
+  const removed = removeLetters(queue, job);
   if (verdict.action === "dead") {
+    // Its own letter matters more. Those that are left are removed after it has been made.
+    await removed.catch(() => {});
     return { id, status: "deadletter", output: recordOf(verdict.error) };
   }
+  await removed;
   // pg-boss deletes nothing in a queue whose dead jobs hold their keys.
   if (queue.holds) await remove(queue, job);
   return { id, status: "completed", output: { code: verdict.code } };
@@ -35,8 +37,14 @@ export async function attempt(
  * Returns the number of an attempt since the job was stored or revived, from 1. pg-boss counts from 0, and a revived job
  * has a higher limit.
  */
-const numberOf = ({ mostAttempts }: InboxQueue, { retryCount, retryLimit }: BossJob): number =>
-  retryCount - retryLimit + mostAttempts;
+function numberOf(
+  { mostAttempts, retry }: InboxQueue,
+  { retryCount, retryLimit }: BossJob,
+): number {
+  const number = retryCount - retryLimit + mostAttempts;
+  // A job that had begun when `retry.limit` was lowered keeps its attempts.
+  return number >= 1 ? number : Math.max(1, Math.min(retryCount + 1, retry.limit - 1));
+}
 
 /** A condition for the attempt of a job: `$1` is the queue, `$2` the job, and `$3` pg-boss's count. */
 const isRunning = `name = $1 and id = $2 and retry_count = $3 and ${is("=", "active")}`;
@@ -57,13 +65,22 @@ async function again(
   );
 }
 
-async function removeLetters(queue: InboxQueue, { id, sourceRootId }: BossJob): Promise<void> {
+/**
+ * Removes the letters of earlier deaths of the event, unless another attempt has started: it may have made the one that is
+ * there. If the process ends now, the job is still there.
+ */
+async function removeLetters(queue: InboxQueue, job: BossJob): Promise<void> {
+  const { id, retryCount } = job;
   await sql(
     queue,
-    `delete from ${queue.jobs} where name = $1 and source_root_id = $2 and ${is("<", "active")}`,
-    [queue.dead, sourceRootId ?? id],
+    `delete from ${queue.jobs} letter where name = $4 and source_root_id = $5 and ${is("<", "active")}
+      and exists (select from ${queue.jobs} where ${isRunning})`,
+    [queue.name, id, retryCount, queue.dead, rootOf(job)],
   );
 }
+
+/** Returns the id of the first job of an event, which all its letters name. */
+export const rootOf = ({ id, sourceRootId }: BossJob): string => sourceRootId ?? id;
 
 async function remove(queue: InboxQueue, { id, retryCount }: BossJob): Promise<void> {
   await sql(queue, `delete from ${queue.jobs} where ${isRunning}`, [queue.name, id, retryCount]);

@@ -34,7 +34,8 @@ export async function connect(boss: PgBossLike, start: () => Promise<void>): Pro
         return;
       } catch (error) {
         const { message, code } = Object(error) as { message?: unknown; code?: unknown };
-        if (isStopped || codeOf(error) !== undefined || lasting.has(String(code))) throw error;
+        const isOwn = codeOf(error) !== undefined && codeOf(error) !== "queue_unavailable";
+        if (isStopped || isOwn || lasting.has(String(code))) throw error;
         if (performance.now() - emittedAt >= emitMs) {
           emittedAt = performance.now();
           // The error of a host with two addresses has a code and no message.

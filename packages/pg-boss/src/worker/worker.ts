@@ -6,9 +6,9 @@ import type { BossJob, BossJobResult } from "../pg-boss-like.js";
 import { noListener } from "../queue/check.js";
 import { assertSetUp, type InboxQueue } from "../queue/queue.js";
 import { keepConnected, replyTo } from "../queue/replies.js";
-import { attempt } from "./attempt.js";
+import { afterRuns, type AfterRuns } from "./after-runs.js";
+import { attempt, rootOf } from "./attempt.js";
 import { connect } from "./connect.js";
-import { keepKeysOpen, type KeyOpener } from "./open-keys.js";
 import { recordOf } from "./record-of.js";
 
 /** How long `stop` waits for the queue after its deadline, in milliseconds. */
@@ -28,7 +28,7 @@ export async function startWorker(
   assertValid(boss.listenerCount("error") > 0, "boss", noListener);
   const stopping = new AbortController();
   const running = new Set<BossJob>();
-  let keys: KeyOpener | undefined;
+  let after: AfterRuns | undefined;
   const run = async (job: BossJob): Promise<BossJobResult> => {
     running.add(job);
     let status: BossJobResult["status"] = "failed";
@@ -39,7 +39,7 @@ export async function startWorker(
       return result;
     } finally {
       running.delete(job);
-      if (status !== "completed") keys?.openSoon();
+      if (status !== "completed") after?.soon(status === "deadletter" ? rootOf(job) : undefined);
     }
   };
 
@@ -70,7 +70,7 @@ export async function startWorker(
   keepConnected(boss);
   const begin = async () => {
     await assertSetUp(queue);
-    keys ??= await keepKeysOpen(queue);
+    after ??= await afterRuns(queue);
     const loops = await Promise.allSettled(
       Array.from({ length: concurrency }, (_, index) => startLoop(index)),
     );
@@ -87,7 +87,7 @@ export async function startWorker(
         "deadlineMs",
         "`deadlineMs` must be a number of milliseconds from 0 to 2,147,483,647, such as stop({ deadlineMs: 20_000 }).",
       );
-      keys?.close();
+      after?.close();
       try {
         const ended = Promise.all(ids.map((id) => boss.offWork(name, { id, wait: true })));
         await within(ended, deadlineMs).catch((error: unknown) => {
