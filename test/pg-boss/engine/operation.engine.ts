@@ -72,6 +72,19 @@ describeWithPostgres("the operation of a queue", () => {
     });
   });
 
+  test("a queue of the same name in another schema is not that of `boss`", async () => {
+    const { queue } = await worldOf(server, () => {});
+    const boss = bossOf(server.connectionString, { schema: "other" });
+    await boss.start();
+    onTestFinished(() => boss.stop({ graceful: false }));
+    const refused = { code: "invalid_option", option: "schema" };
+    await expect(pgBossInbox(boss, { queue }).setup()).rejects.toMatchObject(refused);
+    await expect(pgBossInbox(boss, { queue }).check()).rejects.toMatchObject(refused);
+    const own = pgBossInbox(boss, { queue, schema: "other" });
+    await own.setup();
+    expect(await own.check()).toEqual([]);
+  });
+
   test("a queue that does not exist does not look like an empty one", async () => {
     const { admin } = (await worldOf(server, () => {}, { setUp: false })).inbox;
     await expect(admin.stats()).rejects.toMatchObject({ code: "queue_missing" });
