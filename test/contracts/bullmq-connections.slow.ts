@@ -89,10 +89,7 @@ describeWithRedis("BullMQ on Redis", () => {
       connection: { host: "127.0.0.1", port: proxy.port, maxRetriesPerRequest: null },
     });
     queue.on("error", () => {});
-    onTestFinished(async () => {
-      await proxy.set("reset");
-      await queue.disconnect();
-    });
+    onTestFinished(() => queue.close());
     const inbox = bullmqInbox(queue);
     const receiver = createReceiver({
       secret,
