@@ -100,4 +100,51 @@ describeWithPostgres("an inbox on pg-boss", () => {
     await locking.query("commit");
     await slow;
   });
+
+  test("a connection that dies silently while its statement waits for a lock is replaced", async () => {
+    const proxy = await tcpProxy(server.port);
+    onTestFinished(() => proxy.close());
+    let release = () => {};
+    const isReleased = new Promise<void>((resolve) => (release = resolve));
+    const runs: string[] = [];
+    const world = await worldOf(
+      { ...server, connectionString: server.connectionString.replace(/:\d+\//, `:${proxy.port}/`) },
+      async (event) => {
+        await isReleased;
+        runs.push(idOf(event));
+      },
+      { receiver: { store: memoryStore() } },
+    );
+    await world.work({ concurrency: 1 });
+    await world.send("a");
+    await until(async () => (await world.inbox.admin.stats()).active === 1, "it runs");
+    const locking = new Client({ connectionString: server.connectionString });
+    await locking.connect();
+    onTestFinished(() => locking.end());
+    await locking.query(
+      "begin; select from pgboss.job where name = '" + world.queue + "' for update",
+    );
+    release();
+    const waiting = async () => {
+      const { rows } = await locking.query<{ count: number }>(
+        "select count(*)::int as count from pg_stat_activity where wait_event_type = 'Lock'",
+      );
+      return rows[0]?.count ?? 0;
+    };
+    await until(async () => (await waiting()) > 0, "the end of the run waits");
+    const count = await waiting();
+    proxy.abandon();
+    expect((await world.send("b")).code).toBe("queue_unavailable");
+    // The server still runs these when the inbox looks for dead connections.
+    await until(() => proxy.abandoned() <= count, "the other connections are replaced");
+    expect((await world.send("c")).code).toBe("enqueued");
+    // No call fails any more that could make the inbox look again.
+    await locking.query("select pg_sleep(15)");
+    await locking.query("commit");
+    await until(async () => {
+      const { ready, active, delayed } = await world.inbox.admin.stats();
+      return ready + active + delayed === 0;
+    }, "the job of the dead connection is done");
+    expect(runs).toContain("a");
+  });
 });

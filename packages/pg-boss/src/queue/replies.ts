@@ -59,11 +59,8 @@ export function databaseOf(boss: PgBossLike): BossDatabase {
 function watch(pool: BossPool): () => void {
   /** The clients whose statements have not ended, and since when. */
   const busy = new Map<BossClient, number>();
-  pool.on("acquire", (client) => void busy.set(client, performance.now()));
-  pool.on("release", (_error, client) => void busy.delete(client));
   const isLate = (client: BossClient) =>
     performance.now() - (busy.get(client) ?? Infinity) >= replyMs;
-  let isReplacing = false;
   let isEnding = false;
   /** Ends the clients whose connection is dead: their statement rejects, and the pool makes other ones. */
   const end = async () => {
@@ -77,15 +74,30 @@ function watch(pool: BossPool): () => void {
       client.end().catch(() => {});
     }
   };
+  let timer: NodeJS.Timeout | undefined;
+  /** Looks for dead connections until no client is busy: pg-boss may be the only one that waits for a statement. */
+  const look = () => {
+    timer = undefined;
+    void end();
+    if (busy.size > 0) arm();
+  };
+  const arm = () => {
+    timer ??= setTimeout(look, replyMs).unref();
+  };
+  pool.on("acquire", (client) => {
+    busy.set(client, performance.now());
+    arm();
+  });
+  pool.on("release", (_error, client) => void busy.delete(client));
+  let isAsking = false;
   return () => {
     void end();
-    if (isReplacing) return;
-    isReplacing = true;
+    if (isAsking) return;
+    isAsking = true;
     // The idle connections may have died too, and those that were taken a moment ago.
     for (let idle = pool.idleCount; idle > 0; idle -= 1) pool.query("select 1").catch(() => {});
     setTimeout(() => {
-      isReplacing = false;
-      void end();
+      isAsking = false;
     }, replyMs).unref();
   };
 }
@@ -142,34 +154,6 @@ export async function replyTo<Reply>(
       },
     );
   }
-}
-
-/** How often a process with a worker asks the server for a reply, in milliseconds. */
-const askEveryMs = 5_000;
-
-/** The instances whose connections are asked for a reply. */
-const kept = new WeakSet<PgBossLike>();
-
-/**
- * Replaces connections that have died while only pg-boss itself uses them, until `boss` has stopped: its `stop` waits for
- * their statements too.
- */
-export function keepConnected(boss: PgBossLike): void {
-  if (kept.has(boss)) return;
-  kept.add(boss);
-  const ask = async () => {
-    try {
-      await replyTo(boss, () => databaseOf(boss).executeSql("select 1"));
-    } catch {
-      // Also if `boss` stops, and its pool takes no statement any more.
-      replace(boss);
-    }
-  };
-  const asking = setInterval(() => void ask(), askEveryMs).unref();
-  boss.once("stopped", () => {
-    clearInterval(asking);
-    kept.delete(boss);
-  });
 }
 
 function replace(boss: PgBossLike): void {

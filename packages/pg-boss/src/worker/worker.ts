@@ -5,7 +5,7 @@ import type { InboxWorker, WorkOptions } from "../inbox-worker.js";
 import type { BossJob, BossJobResult } from "../pg-boss-like.js";
 import { noListener } from "../queue/check.js";
 import { assertSetUp, type InboxQueue } from "../queue/queue.js";
-import { keepConnected, replyTo } from "../queue/replies.js";
+import { replyTo } from "../queue/replies.js";
 import { afterRuns, type AfterRuns } from "./after-runs.js";
 import { attempt, rootOf } from "./attempt.js";
 import { connect } from "./connect.js";
@@ -67,7 +67,6 @@ export async function startWorker(
     const id = ids[index];
     if (id !== undefined) boss.notifyWorker(id);
   };
-  keepConnected(boss);
   const begin = async () => {
     await assertSetUp(queue);
     after ??= await afterRuns(queue);
