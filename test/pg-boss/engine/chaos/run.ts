@@ -60,12 +60,13 @@ class Place {
     this.#settings = settings;
   }
 
-  async start(): Promise<void> {
+  async start(attemptsLeft = 20): Promise<void> {
     try {
       ({ process: this.process, port: this.port } = await startChild(this.#script, this.#settings));
-    } catch {
+    } catch (error) {
       // The database may have crashed while the process started.
-      await this.start();
+      if (attemptsLeft === 0) throw error;
+      await this.start(attemptsLeft - 1);
     }
   }
 
@@ -200,7 +201,7 @@ export async function runChaos(load: Load): Promise<Result> {
     });
   const acceptors = [place("acceptor"), place("acceptor")];
   const places = [...acceptors, place("worker"), place("worker"), place("worker")];
-  await Promise.all(places.map((one) => one.start()));
+  await Promise.all(places.map((place) => place.start()));
 
   const keys = Math.max(10, Math.round(events / 40));
   const start = performance.now();
