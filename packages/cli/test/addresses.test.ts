@@ -4,7 +4,8 @@ import { createServer } from "node:http";
 import { pathToFileURL } from "node:url";
 import { listen } from "@svc-webhooks/kit/servers";
 import { expect, onTestFinished, test } from "vitest";
-import { newFile, start } from "./support.js";
+import { resolveTarget } from "../src/lib/target-rule.js";
+import { cli, newFile, start } from "./support.js";
 
 const checked = "127.0.0.1";
 /** An address that stands for another machine. */
@@ -60,3 +61,27 @@ test.each([
     });
   },
 );
+
+test.each(["4011", ":4011", "4011/webhooks", "4011?a=1", "http://4011/", "https://:4011/x"])(
+  "a target that is only a port is refused with a whole URL: %s",
+  async (text) => {
+    await expect(resolveTarget("--to", text, true)).rejects.toMatchObject({
+      code: "wrong_usage",
+      message: "--to has a port, but no host.",
+      hint: "Write it like http://localhost:4011/webhooks.",
+    });
+  },
+);
+
+test("a loopback address that is written as a number is a target", async () => {
+  const { addresses } = await resolveTarget("--to", "2130706433:4011/webhooks", false);
+  expect(addresses).toEqual([{ address: "127.0.0.1", family: 4 }]);
+});
+
+test("a command explains a target that is only a port", async () => {
+  const { code, stderr } = await cli(["doctor", "4011/webhooks"]);
+  expect([code, stderr]).toEqual([
+    2,
+    "svc-webhooks doctor: The URL has a port, but no host. Write it like http://localhost:4011/webhooks.\n",
+  ]);
+});

@@ -275,7 +275,8 @@ describe("a target", () => {
     ["a mapped private address", "http://[::ffff:10.0.0.1]/", /not a loopback address/],
     ["another scheme", "file:///etc/passwd", /http or https/],
     ["credentials", "http://user:pass@localhost/", /user name/],
-    ["an invalid URL", "http://:80", /valid URL/],
+    ["a URL without a host", "http://:80", /no host/],
+    ["an invalid URL", "http://[::", /valid URL/],
     [
       "a name without an address",
       "http://no-such-name.invalid/",

@@ -68,7 +68,10 @@ export async function resolveTarget(
 }
 
 function parse(flag: string, text: string): URL {
-  const hint = "Write it like http://localhost:3000/webhooks.";
+  // A URL's host `3000` would be the address 0.0.11.184.
+  const [, port] = /^(?:https?:\/\/)?:?(\d{1,5})(?:[/?#]|$)/i.exec(text) ?? [];
+  const hint = `Write it like http://localhost:${port ?? 3000}/webhooks.`;
+  if (port) throw new UsageError(`${flag} has a port, but no host.`, hint);
   const whole = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`;
   if (text === "" || !URL.canParse(whole)) {
     throw new UsageError(`${flag} is not a valid URL.`, hint);
