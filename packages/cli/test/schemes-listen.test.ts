@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { createReceiver } from "@svc-webhooks/core";
 import { listen } from "@svc-webhooks/kit/servers";
 import { until } from "@svc-webhooks/kit/until";
@@ -130,6 +130,19 @@ describe("replay --scheme", () => {
     const file = await staleCapture();
     const { code, stdout } = await cli(["replay", file, "--to", to, "--scheme=stripe"]);
     expect([code, stdout]).toEqual([1, expect.stringMatching(/line 1 {2}evt_1 {2}status 401/)]);
+  });
+
+  test("without --scheme, notes once that the sender's headers are not sent", async () => {
+    const { url: to, got } = await target();
+    const line = readFileSync(await staleCapture(), "utf8");
+    const file = newFile("capture.jsonl");
+    writeFileSync(file, line.repeat(2));
+    const { stderr } = await cli(["replay", file, "--to", to]);
+    expect(stderr).toBe("The headers of stripe are not sent. To send them, add --scheme stripe.\n");
+    expect(got.map(({ headers }) => headers["stripe-signature"])).toEqual([undefined, undefined]);
+    // A delivery of the service may have such a header too.
+    writeFileSync(file, line.replace('"headers":[', '"headers":[["X-SVC-Signature","sha256=0"],'));
+    expect((await cli(["replay", file, "--to", to])).stderr).toBe("");
   });
 
   test("--resign signs it again, with the same bytes, id and other headers", async () => {

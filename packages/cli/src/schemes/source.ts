@@ -7,7 +7,7 @@ import type { secretOptions } from "../lib/secret.js";
 import type { HeaderList } from "../lib/target.js";
 import { identityOf } from "./identity.js";
 import { requireSigningSecret } from "./signing-secret.js";
-import { senderOf, type Sender, type schemeOption } from "./table.js";
+import { allSenders, senderOf, type Sender, type schemeOption } from "./table.js";
 import { assertWithScheme } from "./with-scheme.js";
 
 /** How captured requests are sent again. */
@@ -16,17 +16,29 @@ export interface Source {
   readonly idOf: (captured: Captured) => Promise<string | undefined>;
 }
 
-const service: Source = {
-  headersOf: async ({ headers }) => deliveryHeaders(headers),
-  idOf: async ({ headers }) => headerOf(headers, headerNames.deliveryId),
-};
-
 type SourceContext = Context<
   typeof schemeOption &
     typeof secretOptions & {
       readonly resign: { readonly type: "boolean"; readonly text: string };
     }
 >;
+
+/** Returns the source of the service's requests. It notes once that a request is one of another sender. */
+function sourceOfService({ note }: SourceContext): Source {
+  let isNoted = false;
+  return {
+    async headersOf({ headers }) {
+      const has = (name = "") => headerOf(headers, name) !== undefined;
+      const [sender] = allSenders().find(([, { scheme }]) => has(scheme.headers[0])) ?? [];
+      if (sender && !isNoted && !has(headerNames.signature)) {
+        isNoted = true;
+        note(`The headers of ${sender} are not sent. To send them, add --scheme ${sender}.`);
+      }
+      return deliveryHeaders(headers);
+    },
+    idOf: async ({ headers }) => headerOf(headers, headerNames.deliveryId),
+  };
+}
 
 /**
  * Returns the source that the options select.
@@ -46,7 +58,9 @@ export async function sourceOf(context: SourceContext): Promise<Source> {
         "Add --scheme <name> --resign, or remove the secret.",
       );
     }
-    return sender ? sourceOfSender(sender, async ({ headers }) => senderHeaders(headers)) : service;
+    return sender
+      ? sourceOfSender(sender, async ({ headers }) => senderHeaders(headers))
+      : sourceOfService(context);
   }
   // `--resign` needs a scheme.
   const { scheme, sign } = sender as Sender;
