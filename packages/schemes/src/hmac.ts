@@ -12,8 +12,9 @@ import {
   type HmacOptions,
 } from "./lib/hmac-options.js";
 import { keyReader } from "./lib/keys.js";
+import { listIn } from "./lib/list-body.js";
 import { andThen } from "./lib/maybe-promise.js";
-import { inspectOne } from "./lib/one-signature.js";
+import { inspectList } from "./lib/signature-list.js";
 import { filled, single } from "./lib/text.js";
 import { timeProblem, toleranceOf } from "./lib/time.js";
 
@@ -53,13 +54,14 @@ export function hmac(options: HmacOptions): Scheme<HmacClaim> {
   const {
     name,
     prefix = "",
+    separator,
     encoding,
     hash = "SHA-256",
     key = "utf8",
     timestamp,
     before,
   } = options;
-  const { id, type, handshake, handlerTimeoutMs } = options;
+  const { id, type, list, handshake, handlerTimeoutMs } = options;
   const toleranceMs = toleranceOf({ toleranceMs: options.toleranceMs });
   const header = options.header.toLowerCase();
   const time = timestamp?.header.toLowerCase();
@@ -76,22 +78,20 @@ export function hmac(options: HmacOptions): Scheme<HmacClaim> {
     handlerTimeoutMs,
 
     inspect: (lookup, receivedAt) =>
-      inspectOne(lookup(header), prefix, read, (signature): Inspection<HmacClaim> => {
-        const text = time ? lookup(time) : "";
-        // `before` receives checked digits only.
-        return (
-          (time &&
-            timeProblem(
-              header,
-              text,
-              receivedAt,
-              toleranceMs,
-              timestamp && unitMs[timestamp.unit],
-            )) || {
-            claim: { before: before?.(text) ?? "", signatures: [signature] },
-          }
-        );
-      }),
+      inspectList(
+        lookup(header),
+        { separator, part: /^\S/, version: prefix, read },
+        (signatures): Inspection<HmacClaim> => {
+          const text = time ? lookup(time) : "";
+          const unit = timestamp && unitMs[timestamp.unit];
+          // `before` receives checked digits only.
+          return (
+            (time && timeProblem(header, text, receivedAt, toleranceMs, unit)) || {
+              claim: { before: before?.(text) ?? "", signatures },
+            }
+          );
+        },
+      ),
 
     keyBytes: keyReader(
       keys[key],
@@ -101,14 +101,16 @@ export function hmac(options: HmacOptions): Scheme<HmacClaim> {
     importKey: (bytes, importSha256) =>
       importHmacKey(bytes, hash === "SHA-256" ? importSha256 : (raw) => importWebHmac(raw, hash)),
 
-    identify({ body, bytes, header: lookup, claim }) {
+    identify({ body: object, bytes, header: lookup, claim }) {
+      const body = object ?? (list ? listIn(bytes, list) : undefined);
       const signing = claim?.key;
       const json = body && signing && handshake?.(body, (text) => signing.sign(utf8(text)));
       return andThen<unknown, Identified>(json, (test) => {
         if (typeof test === "object" && test !== null)
           return { code: "handshake", reply: { body: JSON.stringify(test) } };
-        if (id === undefined) return andThen(bodyId(bytes), (deliveryId) => ({ deliveryId }));
-        return { deliveryId: body && filled(readField(id, body, lookup)) };
+        const found =
+          id === undefined ? bodyId(bytes) : body && filled(readField(id, body, lookup));
+        return andThen(found, (deliveryId) => ({ deliveryId, body }));
       });
     },
 

@@ -39,7 +39,7 @@ export function paddle(options: TimedOptions = {}): Scheme<HmacClaim> {
     handlerTimeoutMs: 4_000,
 
     inspect: pairInspector(
-      { header: name, separator: ";", time: "ts", version: "h1", between: ":" },
+      { header: name, separator: ";", time: "ts=", version: "h1=", between: ":" },
       toleranceOf(options),
     ),
 

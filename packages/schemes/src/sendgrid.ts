@@ -1,8 +1,9 @@
-import type { Scheme, SignedBody } from "@svc-webhooks/core";
+import type { Scheme } from "@svc-webhooks/core";
 import { fromBase64 } from "./lib/base64.js";
 import { bodyId } from "./lib/body-id.js";
 import { fromDer } from "./lib/der.js";
 import { keyReader } from "./lib/keys.js";
+import { listIn } from "./lib/list-body.js";
 import { inspectOne } from "./lib/one-signature.js";
 import { publicKeyImporter, type PublicKeyClaim } from "./lib/public-key.js";
 import { timeProblem, toleranceOf, type TimedOptions } from "./lib/time.js";
@@ -67,20 +68,10 @@ export function sendgrid(options: TimedOptions = {}): Scheme<PublicKeyClaim> {
 
     identify: async ({ body, bytes }) => ({
       deliveryId: await bodyId(bytes),
-      body: body ?? eventsIn(bytes),
+      body: body ?? listIn(bytes, "events"),
     }),
   };
 }
 
 /** Returns whether bytes are a SubjectPublicKeyInfo of the length that P-256 has. Importing checks the rest. */
 const isP256Key = (bytes: Uint8Array) => bytes.length === 91 && bytes[0] === 0x30;
-
-/** Returns the list of a body as an event, or undefined if it is not a list. */
-function eventsIn(bytes: Uint8Array): SignedBody | undefined {
-  try {
-    const events: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-    return Array.isArray(events) ? { type: "events", events } : undefined;
-  } catch {
-    return undefined;
-  }
-}

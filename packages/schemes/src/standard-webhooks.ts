@@ -1,10 +1,10 @@
-import { assertValid, type Inspection, type Scheme } from "@svc-webhooks/core";
+import { assertValid, type Scheme } from "@svc-webhooks/core";
 import { fromBase64 } from "./lib/base64.js";
 import { base64Digest } from "./lib/digests.js";
 import { importEd25519, isEd25519Key } from "./lib/ed25519.js";
 import { importHmacKey } from "./lib/hmac-key.js";
 import { keyReader } from "./lib/keys.js";
-import { readList } from "./lib/signature-list.js";
+import { inspectList } from "./lib/signature-list.js";
 import { timeProblem, toleranceOf, type TimedOptions } from "./lib/time.js";
 
 export interface StandardWebhooksOptions extends TimedOptions {
@@ -26,7 +26,7 @@ const prefixed = (prefix: string) => (key: string) =>
   key.startsWith(prefix) ? fromBase64(key.slice(prefix.length)) : undefined;
 
 const hmac = {
-  version: "v1",
+  version: "v1,",
   form: "v1,<44 characters of base64>",
   read: base64Digest,
   importKey: importHmacKey,
@@ -38,7 +38,7 @@ const hmac = {
 };
 
 const ed25519 = {
-  version: "v1a",
+  version: "v1a,",
   form: "v1a,<88 characters of base64>",
   read: (text: string) => {
     const bytes = fromBase64(text);
@@ -97,20 +97,17 @@ export function standardWebhooks(options: StandardWebhooksOptions = {}): Scheme 
     headers: [name, id, timestamp],
     form: `${form}, with ${id}, and the seconds in ${timestamp}`,
 
-    inspect(header, receivedAt): Inspection<unknown> {
-      const value = header(name);
-      if (!value) return { problem: "signature_missing" };
-      const list = readList<unknown>(value, {
-        separator: " ",
-        part: /^([^\s,]+),([^\s,]+)$/,
-        version,
-        read,
-      });
-      if (!list || !header(id)) return { problem: "signature_malformed" };
-      const time = header(timestamp);
-      const claim = { before: `${header(id)}.${time}.`, signatures: list.signatures };
-      return timeProblem(name, time, receivedAt, toleranceMs) ?? { claim };
-    },
+    inspect: (header, receivedAt) =>
+      inspectList<unknown, unknown>(
+        header(name),
+        { separator: " ", part: /^[^\s,]+,[^\s,]+$/, version, read },
+        (signatures) => {
+          if (!header(id)) return { problem: "signature_malformed" };
+          const time = header(timestamp);
+          const claim = { before: `${header(id)}.${time}.`, signatures };
+          return timeProblem(name, time, receivedAt, toleranceMs) ?? { claim };
+        },
+      ),
 
     keyBytes,
     importKey,

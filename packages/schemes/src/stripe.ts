@@ -35,7 +35,7 @@ export function stripe(options: TimedOptions = {}): Scheme<HmacClaim> {
     form: "t=<seconds>,v1=<64 hex digits>",
 
     inspect: pairInspector(
-      { header: name, separator: ",", time: "t", version: "v1", between: "." },
+      { header: name, separator: ",", time: "t=", version: "v1=", between: "." },
       toleranceOf(options),
     ),
 

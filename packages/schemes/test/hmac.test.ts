@@ -137,3 +137,130 @@ describe("ids and types", () => {
     expect(await receive(without, "{}")).toMatchObject({ code: "delivery_id_missing" });
   });
 });
+
+describe("a sender that lists a signature for each active secret", () => {
+  const pagerduty = {
+    name: "pagerduty",
+    header: "x-pagerduty-signature",
+    prefix: "v1=",
+    separator: ",",
+    encoding: "hex",
+  } as const;
+  const coral = { ...pagerduty, header: "x-coral-signature", prefix: "sha256=" };
+  const body = '{"type":"sent"}';
+  const hex = (key: string) => createHmac("sha256", key).update(body).digest("hex");
+
+  const codeOf = async (options: HmacOptions, value: string) => {
+    const { receive } = receiving(hmac(options), { secret });
+    return (await receive({ [options.header]: value }, body)).code;
+  };
+
+  const known = hex(secret);
+  const other = hex("another secret");
+  const wide = [other, other, other, other, known].map((one) => `v1=${one}`).join(",");
+
+  test.each([
+    ["one", pagerduty, `v1=${known}`],
+    ["the new one first", pagerduty, `v1=${known},v1=${other}`],
+    ["the old one first", pagerduty, `v1=${other},v1=${known}`],
+    ["five", pagerduty, wide],
+    ["another version", pagerduty, `v2=${other},v1=${known},t=1`],
+    ["another prefix", coral, `sha256=${other},sha256=${known}`],
+    ["no prefix", { ...pagerduty, prefix: undefined }, `${other},${known}`],
+    ["a space between them", { ...pagerduty, separator: " " }, `v1=${other} v1=${known}`],
+  ] as const)("is accepted with %s", async (_what, options, value) => {
+    expect(await codeOf(options, value)).toBe("processed");
+  });
+
+  test.each([
+    ["two wrong ones", `v1=${other},v1=${other}`, "signature_mismatch"],
+    ["six", `${wide},v1=${known}`, "signature_malformed"],
+    ["two headers", `v1=${known}, v1=${known}`, "signature_malformed"],
+    ["only another version", `v2=${known}`, "signature_malformed"],
+    ["a cut one next to a right one", `v1=${known},v1=${other.slice(1)}`, "signature_malformed"],
+    ["an empty part", `v1=${known},`, "signature_malformed"],
+    ["nothing", "", "signature_missing"],
+  ])("is refused with %s", async (_what, value, code) => {
+    expect(await codeOf(pagerduty, value)).toBe(code);
+  });
+
+  test("has no doubled header, although a space separates its signatures", async () => {
+    const options: HmacOptions = { ...pagerduty, separator: " " };
+    expect(await codeOf(options, `v1=${known}, v1=${known}`)).toBe("signature_malformed");
+  });
+
+  test("needs the separator: without it, a list is malformed", async () => {
+    const options = { ...pagerduty, separator: undefined };
+    expect(await codeOf(options, `v1=${known},v1=${known}`)).toBe("signature_malformed");
+    expect(await codeOf(options, `v1=${known}`)).toBe("processed");
+  });
+
+  test("has one signature from the signer", async () => {
+    expect(await hmacSigner(pagerduty)(body, { secret })).toEqual({
+      "x-pagerduty-signature": `v1=${known}`,
+    });
+  });
+});
+
+describe("a sender whose bodies are lists", () => {
+  const intuit: HmacOptions = {
+    name: "intuit",
+    header: "intuit-signature",
+    encoding: "base64",
+    list: "events",
+  };
+  const event = { specversion: "1.0", id: "88cd52aa", type: "qbo.customer.created.v1" };
+
+  const send = async (options: HmacOptions, body: string) => {
+    const world = receiving(hmac(options), { secret });
+    const headers = await hmacSigner(options)(body, { secret });
+    return { outcome: await world.receive(headers, body), events: world.events };
+  };
+
+  test.each([[[event]], [[event, { ...event, id: "99" }]], [[]]])(
+    "is handled as one event: %j",
+    async (list) => {
+      const { outcome, events } = await send(intuit, JSON.stringify(list));
+      expect(outcome).toMatchObject({ code: "processed", type: "events" });
+      expect(events).toEqual([{ type: "events", events: list }]);
+    },
+  );
+
+  test("may also send objects", async () => {
+    const { outcome, events } = await send(intuit, JSON.stringify(event));
+    expect(outcome).toMatchObject({ code: "processed", type: event.type });
+    expect(events).toEqual([event]);
+  });
+
+  test("has its id, its type and its tests read from the event", async () => {
+    const first = ({ events }: Readonly<Record<string, unknown>>) =>
+      (events as readonly { id?: string; type?: string; test?: string }[])[0];
+    const options: HmacOptions = {
+      ...intuit,
+      id: (body) => first(body)?.id,
+      type: (body) => first(body)?.type,
+      handshake: (body) => (first(body)?.test ? { test: first(body)?.test } : undefined),
+    };
+    const { outcome, events } = await send(options, JSON.stringify([event]));
+    expect(outcome).toMatchObject({
+      code: "processed",
+      deliveryId: event.id,
+      eventId: event.id,
+      type: event.type,
+    });
+    expect(events).toEqual([{ type: event.type, events: [event] }]);
+    expect((await send(options, '[{"test":"1"}]')).outcome).toMatchObject({ code: "handshake" });
+  });
+
+  test("needs the option: without it, a list is not an event", async () => {
+    const { outcome } = await send({ ...intuit, list: undefined }, JSON.stringify([event]));
+    expect(outcome).toMatchObject({ code: "malformed_body" });
+  });
+
+  test.each(["null", "7", '"text"', "", "[", "[1]\ud800", "a=b"])(
+    "is not one whose body is %j",
+    async (body) => {
+      expect((await send(intuit, body)).outcome).toMatchObject({ code: "malformed_body" });
+    },
+  );
+});

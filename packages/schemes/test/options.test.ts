@@ -86,6 +86,13 @@ describe("the options of hmac", () => {
     ["header", "two words"],
     ["header", undefined],
     ["prefix", 7],
+    ["separator", ""],
+    ["separator", 7],
+    ["separator", null],
+    ["separator", "a"],
+    ["separator", "="],
+    ["separator", "/"],
+    ["separator", ", "],
     ["encoding", "base32"],
     ["encoding", undefined],
     ["encoding", "toString"],
@@ -97,6 +104,10 @@ describe("the options of hmac", () => {
     ["id", 7],
     ["id", "two words"],
     ["type", null],
+    ["list", ""],
+    ["list", "type"],
+    ["list", 7],
+    ["list", null],
     ["handshake", "text"],
   ])("refuse %s: %j", (option, value) => {
     expect(() => hmac({ ...valid, [option]: value })).toThrow(
@@ -112,6 +123,7 @@ describe("the options of hmac", () => {
       { ...timed, timestamp: { header: "x", unit: "min" as "s" } },
       "timestamp",
     ],
+    ["a prefix that contains the separator", { prefix: "t=1,v1=", separator: "," }, "separator"],
     ["a before that leaves the time out", { ...timed, before: () => "v0:" }, "before"],
     ["a toleranceMs of 0", { ...timed, toleranceMs: 0 }, "toleranceMs"],
   ])("refuse %s", (_what, more, option) => {

@@ -35,19 +35,21 @@ const withoutTexts = (code: string) => code.replaceAll(/`[^`]{25,}`/g, "``");
  * sender does not sign. Ed25519 has 90 for the check of small orders, and lists of signatures, which Standard
  * Webhooks, Stripe and Paddle share, cost the latter two 20 more than a list of pairs alone. Loops over digits and
  * base64, which save two thirds of the time of `inspect`, cost up to 30. Clearer texts cost up to 4. A header
- * with the type that a proxy has doubled is refused with 15.
+ * with the type that a proxy has doubled is refused with 15. The text that names what damaged a key of Standard
+ * Webhooks has 155. In hmac, a list of signatures costs 105 more than one, a body that is a list 110, which sendgrid
+ * shares, and the checks and texts of these two options 85.
  */
 const limits: Readonly<Record<string, readonly [number, number]>> = {
   github: [800, 1_160],
   shopify: [800, 1_235],
   linear: [800, 1_485],
-  paddle: [825, 1_580],
-  stripe: [815, 1_566],
+  paddle: [825, 1_571],
+  stripe: [815, 1_554],
   slack: [1_250, 1_470],
   discord: [1_250, 1_610],
-  standardWebhooks: [1_250, 2_095],
+  standardWebhooks: [1_250, 2_247],
   sendgrid: [1_250, 1_720],
-  hmac: [1_250, 2_724],
+  hmac: [1_250, 3_026],
 };
 
 describe.each(Object.entries(limits))("%s", (name, [limit, withTexts]) => {
@@ -69,7 +71,7 @@ describe.each(Object.entries(limits))("%s", (name, [limit, withTexts]) => {
 test("all schemes are small, minified and gzipped", async () => {
   const bundle = await bundled("*");
   expect(sizeOf(withoutTexts(bundle))).toBeLessThanOrEqual(3_600);
-  expect(sizeOf(bundle)).toBeLessThanOrEqual(5_406);
+  expect(sizeOf(bundle)).toBeLessThanOrEqual(5_631);
 });
 
 test("no scheme carries a signer", async () => {

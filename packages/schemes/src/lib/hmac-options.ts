@@ -16,6 +16,12 @@ export interface HmacOptions extends TimedOptions {
   readonly header: string;
   /** The text before the signature in its header, such as `"sha256="`. Default none. Errors: `invalid_option`. */
   readonly prefix?: string | undefined;
+  /**
+   * The character between the signatures of a sender that lists one for each active secret, such as `","` for
+   * `v1=<hex>,v1=<hex>`. Each of the at most five signatures has the prefix; other parts are skipped. Two headers, which
+   * arrive joined by `", "`, stay malformed. Default: one signature. Errors: `invalid_option`.
+   */
+  readonly separator?: "," | ";" | " " | undefined;
   /** The encoding of the signature. Errors: `invalid_option`. */
   readonly encoding: "hex" | "base64";
   /** The hash of the HMAC. Default `"SHA-256"`; the others use WebCrypto. Errors: `invalid_option`. */
@@ -42,6 +48,12 @@ export interface HmacOptions extends TimedOptions {
    * Errors: `invalid_option`.
    */
   readonly type?: HeaderOrField | undefined;
+  /**
+   * The type of a body that is a JSON list, and the field of its event that has the list: with `"events"`, `[…]` becomes
+   * `{ type: "events", events: […] }`. `id`, `type` and `handshake` receive that event. The list is one delivery.
+   * Default: a list is refused as `malformed_body`. Errors: `invalid_option`.
+   */
+  readonly list?: string | undefined;
   /**
    * Returns the JSON object of the response if the body only tests the endpoint; any other value means an event. `sign` returns the
    * HMAC of a text in hex digits, with the key that made the request's signature. Default: no body is a test.
@@ -75,12 +87,17 @@ const isFunction = (value: unknown) => typeof value === "function";
 const isKeyOf = (table: object, value: unknown) =>
   typeof value === "string" && Object.hasOwn(table, value);
 
+/** `text` is the rest of a sentence that begins with the name of the option. */
+const check = (ok: unknown, option: string, text: string) =>
+  assertValid(ok, option, `\`${option}\` ${text}`);
+
 /** @throws ReceiverConfigError `invalid_option`, `unknown_option` */
 export function assertHmacOptions(options: HmacOptions): void {
   assertOptions(options, [
     "name",
     "header",
     "prefix",
+    "separator",
     "encoding",
     "hash",
     "key",
@@ -88,50 +105,61 @@ export function assertHmacOptions(options: HmacOptions): void {
     "before",
     "id",
     "type",
+    "list",
     "handshake",
     "handlerTimeoutMs",
     "toleranceMs",
   ]);
-  const { name, header, prefix = "", encoding, hash = "SHA-256", key = "utf8" } = options;
-  const { timestamp, before, id, type, handshake } = options;
-  assertValid(filled(name), "name", "`name` must be the sender's name.");
-  assertValid(isHeaderName(header), "header", "`header` must be a header name.");
-  assertValid(typeof prefix === "string", "prefix", "`prefix` must be text.");
-  assertValid(isKeyOf(digests, encoding), "encoding", '`encoding` must be "hex" or "base64".');
-  assertValid(
-    isKeyOf(lengths, hash),
-    "hash",
-    '`hash` must be "SHA-256", "SHA-1", "SHA-384" or "SHA-512".',
+  const {
+    name,
+    header,
+    prefix = "",
+    separator,
+    encoding,
+    hash = "SHA-256",
+    key = "utf8",
+  } = options;
+  const { timestamp, before, id, type, list, handshake } = options;
+  check(filled(name), "name", "must be the sender's name.");
+  check(isHeaderName(header), "header", "must be a header name.");
+  check(typeof prefix === "string", "prefix", "must be text.");
+  check(
+    [undefined, ",", ";", " "].includes(separator) && !prefix.includes(separator ?? "\0"),
+    "separator",
+    'must be ",", ";" or " ", and not in `prefix`.',
   );
-  assertValid(isKeyOf(keys, key), "key", '`key` must be "utf8", "base64" or "hex".');
+  check(isKeyOf(digests, encoding), "encoding", 'must be "hex" or "base64".');
+  check(isKeyOf(lengths, hash), "hash", 'must be "SHA-256", "SHA-1", "SHA-384" or "SHA-512".');
+  check(isKeyOf(keys, key), "key", 'must be "utf8", "base64" or "hex".');
   if (timestamp !== undefined) {
     assertOptions(timestamp, ["header", "unit"], "timestamp");
-    assertValid(
+    check(
       isHeaderName(timestamp.header) && isKeyOf(unitMs, timestamp.unit),
       "timestamp",
-      '`timestamp` must have the name of a `header`, and "s" or "ms" as its `unit`.',
+      'must have the name of a `header`, and "s" or "ms" as its `unit`.',
     );
   }
-  assertValid(
+  check(
     timestamp ? isFunction(before) : before === undefined && options.toleranceMs === undefined,
     "timestamp",
-    "`timestamp` and `before` must be set together, and `toleranceMs` needs both.",
+    "and `before` must be set together, and `toleranceMs` needs both.",
   );
-  assertValid(
+  check(
     !before || [before("1"), before("2")].every((text, at) => text.includes(String(at + 1))),
     "before",
-    "`before` must return text that contains the time. A time that is not signed offers no protection.",
+    "must return text that contains the time. A time that is not signed offers no protection.",
   );
   for (const [option, field] of Object.entries({ id, type })) {
-    assertValid(
+    check(
       field === undefined || isFunction(field) || isHeaderName(field),
       option,
-      `\`${option}\` must be the name of a header, or a function of the body.`,
+      "must be the name of a header, or a function of the body.",
     );
   }
-  assertValid(
-    handshake === undefined || isFunction(handshake),
-    "handshake",
-    "`handshake` must be a function.",
+  check(
+    list === undefined || (filled(list) && list !== "type"),
+    "list",
+    'must be the name of a field, but not "type".',
   );
+  check(handshake === undefined || isFunction(handshake), "handshake", "must be a function.");
 }

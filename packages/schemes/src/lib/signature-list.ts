@@ -1,3 +1,5 @@
+import type { Inspection } from "@svc-webhooks/core";
+
 /** The most signatures that a header may have: each costs a comparison. */
 const mostSignatures = 5;
 
@@ -6,38 +8,44 @@ const longestHeader = 1_024;
 
 /** A header that lists signatures by their version, such as `v1,<base64> v1a,<base64>` or `t=<seconds>,v1=<hex>`. */
 export interface ListForm<Signature> {
-  readonly separator: string;
-  /** Matches one part, with its name and its value, neither of which contains white space. */
+  /** Undefined if the header is one signature. */
+  readonly separator: string | undefined;
+  /** Matches one part, which does not begin with white space. */
   readonly part: RegExp;
-  /** The name of the signatures that are compared. Other names are skipped. */
+  /** The text before the signatures that are compared, such as `v1=`. Other parts are skipped. */
   readonly version: string;
-  /** The name of the signed time, if the list has it. */
+  /** The text before the signed time, if the list has it. */
   readonly time?: string;
   /** Returns undefined for a text that is not a signature. */
   readonly read: (text: string) => Signature | undefined;
 }
 
 /**
- * Returns the signatures and the times of a list, or undefined unless it has 1 to 5 signatures and each is one. Two
- * headers, which arrive joined by `", "`, have another form.
+ * Inspects a header that has 1 to 5 signatures, each of the right form. Two headers, which arrive joined by `", "`, have
+ * another form.
+ *
+ * @param inspectRest inspects the times and the other headers
  */
-export function readList<Signature>(
+export function inspectList<Signature, Claim>(
   header: string,
   { separator, part, version, time, read }: ListForm<Signature>,
-): { readonly signatures: readonly Signature[]; readonly times: readonly string[] } | undefined {
-  if (header.length > longestHeader) return undefined;
+  inspectRest: (signatures: readonly Signature[], times: readonly string[]) => Inspection<Claim>,
+): Inspection<Claim> {
+  if (!header) return { problem: "signature_missing" };
+  const malformed = { problem: "signature_malformed" } as const;
+  if (header.length > longestHeader) return malformed;
   const signatures: Signature[] = [];
   const times: string[] = [];
-  for (const text of header.split(separator)) {
-    const [, name, value = ""] = part.exec(text) ?? [];
-    if (name === undefined) return undefined;
-    if (name === time) times.push(value);
-    if (name !== version) continue;
-    const signature = read(value);
-    if (signature === undefined) return undefined;
+  // Without a separator, the only part is the header.
+  for (const text of header.split(separator as string)) {
+    if (!part.test(text)) return malformed;
+    if (time && text.startsWith(time)) times.push(text.slice(time.length));
+    if (!text.startsWith(version)) continue;
+    const signature = read(text.slice(version.length));
+    if (signature === undefined) return malformed;
     signatures.push(signature);
   }
   return signatures.length > 0 && signatures.length <= mostSignatures
-    ? { signatures, times }
-    : undefined;
+    ? inspectRest(signatures, times)
+    : malformed;
 }
