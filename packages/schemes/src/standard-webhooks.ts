@@ -3,7 +3,7 @@ import { fromBase64 } from "./lib/base64.js";
 import { base64Digest } from "./lib/digests.js";
 import { importEd25519, isEd25519Key } from "./lib/ed25519.js";
 import { importHmacKey } from "./lib/hmac-key.js";
-import { keyReader } from "./lib/keys.js";
+import { assertKey, keyReader } from "./lib/keys.js";
 import { inspectList } from "./lib/signature-list.js";
 import { timeProblem, toleranceOf, type TimedOptions } from "./lib/time.js";
 
@@ -20,6 +20,9 @@ export interface StandardWebhooksOptions extends TimedOptions {
    */
   readonly algorithm?: "hmac" | "ed25519" | undefined;
 }
+
+/** Matches the version of a signature before a key, and what is not base64 after its prefix. */
+const foreign = /^v1a?,|(?<=wh(sec|pk)_.*)(wh(sec|pk)_|[^a-z\d+/=])/is;
 
 /** Returns the bytes of base64 after a prefix. */
 const prefixed = (prefix: string) => (key: string) =>
@@ -109,7 +112,17 @@ export function standardWebhooks(options: StandardWebhooksOptions = {}): Scheme 
         },
       ),
 
-    keyBytes,
+    keyBytes(key, option) {
+      const [found] = (typeof key === "string" && foreign.exec(key)) || [];
+      assertKey(
+        !found,
+        option,
+        found?.startsWith("v")
+          ? "begins with `v1,`: that is the version of the signature. Remove it."
+          : `contains ${JSON.stringify(found)}, which is not base64. Pass one key alone, or a list.`,
+      );
+      return keyBytes(key, option);
+    },
     importKey,
     identify: ({ header }) => ({ deliveryId: header(id) }),
   };

@@ -129,3 +129,46 @@ describe("the keys of hmac", () => {
     expect(() => receiving(scheme(key), { secret })).toThrow(refused);
   });
 });
+
+describe("a damaged key of Standard Webhooks is refused with a text that names the damage", () => {
+  const key = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8+/w==";
+  const version = "`secret` begins with `v1,`: that is the version of the signature. Remove it.";
+  const contains = (text: string) =>
+    `\`secret\` contains ${JSON.stringify(text)}, which is not base64. Pass one key alone, or a list.`;
+
+  test.each([
+    ["the version of the signature", `v1,${key}`, version],
+    ["several keys with the version", `v1,${key}|v1,${key}`, version],
+    ["several keys with a bar", `${key}|${key}`, contains("|")],
+    ["several keys with a space", `${key} ${key}`, contains(" ")],
+    ["several keys with a comma", `${key},${key}`, contains(",")],
+    ["several keys on lines", `${key}\r\n${key}`, contains("\r")],
+    ["a quote around it", `"${key}"`, contains('"')],
+    ["a quote after the prefix", key.replace("_", "_'"), contains("'")],
+    ["a line break at its end", `${key}\n`, contains("\n")],
+    ["white space in it", key.replace("GKY", "G Y"), contains(" ")],
+    ["the text of a line break", `${key}\\n`, contains("\\")],
+    ["percent-encoding", encodeURIComponent(key), contains("%")],
+    ["base64 for URLs, -", key.replace("+", "-"), contains("-")],
+    ["base64 for URLs, _", key.replace("/", "_"), contains("_")],
+    ["a doubled prefix", `whsec_${key}`, contains("whsec_")],
+    ["a no-break space", `${key}\u00a0`, contains("\u00a0")],
+    ["no prefix", key.slice(6), "`secret` is not whsec_ followed by 24 to 64 bytes in base64."],
+    ["no padding", key.replace(/=+$/, ""), "`secret` is not whsec_ followed by 24 to 64 bytes"],
+  ])("%s", (_what, damaged, text) => {
+    for (const name of ["standardWebhooks", "svix"] as const) {
+      const error = errorOf(name, damaged);
+      expect(error).toEqual(refused);
+      expect(error?.message.startsWith(text), error?.message).toBe(true);
+      expect(error?.message).not.toContain("MfKQ9r8");
+    }
+  });
+
+  test.each([
+    ["v1a,whpk_MfKQ9r8=", version],
+    ["whpk_MfKQ9r8= whpk_MfKQ9r8=", contains(" ")],
+    ["whpk_whpk_MfKQ9r8=", contains("whpk_")],
+  ])("public keys too: %s", (damaged, text) => {
+    expect(errorOf("standardWebhooksEd25519", damaged)?.message.startsWith(text)).toBe(true);
+  });
+});

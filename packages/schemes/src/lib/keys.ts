@@ -2,7 +2,7 @@ import { ReceiverConfigError, type SecretKey } from "@svc-webhooks/core";
 import { utf8 } from "./bytes.js";
 
 /** Throws unless `ok`. `text` states the cause and the fix in whole sentences, and never contains the key. */
-function assertKey(ok: unknown, option: string, text: string): asserts ok {
+export function assertKey(ok: unknown, option: string, text: string): asserts ok {
   if (!ok) throw new ReceiverConfigError("invalid_secret", option, `\`${option}\` ${text}`);
 }
 
