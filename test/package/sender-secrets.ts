@@ -7,7 +7,7 @@ export const senderSecrets: Readonly<Record<string, string>> = {
   RESEND_WEBHOOK_SECRET: "whsec_YSBzaWduaW5nIGtleSBvZiAzMiBieXRlcyBvciBzby4=",
   CLERK_WEBHOOK_SIGNING_SECRET: "whsec_YSBzaWduaW5nIGtleSBvZiAzMiBieXRlcyBvciBzby4=",
   OPENAI_WEBHOOK_SECRET: "whsec_YSBzaWduaW5nIGtleSBvZiAzMiBieXRlcyBvciBzby4=",
-  POLAR_WEBHOOK_SECRET: "polar_whs_0123456789abcdef0123456789abcdef",
+  POLAR_WEBHOOK_SECRET: "whsec_YSBzaWduaW5nIGtleSBvZiAzMiBieXRlcyBvciBzby4=",
   WEBHOOK_PUBLIC_KEY: "whpk_+idJuY/fEKwk4FPEHhTIxGZq6mkophn+ubq0keJmOpA=",
   DISCORD_PUBLIC_KEY: "fa2749b98fdf10ac24e053c41e14c8c4666aea6928a619feb9bab491e2663a90",
   PADDLE_WEBHOOK_SECRET: "pdl_ntfset_01test_secret",
