@@ -18,5 +18,6 @@ export const senderSecrets: Readonly<Record<string, string>> = {
   META_APP_SECRET: "0123456789abcdef0123456789abcdef",
   LEMON_SQUEEZY_SECRET: "test-secret",
   PAGERDUTY_WEBHOOK_SECRET: "test-secret",
+  WOOCOMMERCE_WEBHOOK_SECRET: "test-secret",
   INTUIT_VERIFIER_TOKEN: "test-token",
 };
