@@ -153,7 +153,8 @@ export interface Answer {
  *     body: (limit) => readRawBody(request, limit),
  *   });
  *   const { status, headers, body } = answer(outcome);
- *   response.writeHead(status, headers).end(body);
+ *   response.writeHead(status, headers);
+ *   response.end(body);
  * }).listen(3000);
  * ```
  */

@@ -48,7 +48,8 @@ export interface Reading {
  *     body: (limit, call) => readRawBody(request, limit, call),
  *   });
  *   const { status, headers, body } = answer(outcome);
- *   response.writeHead(status, headers).end(body);
+ *   response.writeHead(status, headers);
+ *   response.end(body);
  * }).listen(3000);
  * ```
  */
@@ -132,7 +133,10 @@ function readStream(
   // raw-body uses only these three methods of a stream.
   const body = getRawBody(guard as unknown as NodeJS.ReadableStream, { limit });
   // `once` would create a wrapper for each listener, and is not needed: no listener has an effect after the end.
-  request.on("data", take).on("end", end).on("error", abort).on("close", abort);
+  request.on("data", take);
+  request.on("end", end);
+  request.on("error", abort);
+  request.on("close", abort);
   // Middleware may have paused the request.
   request.resume();
   return body.catch((error: Error & { readonly type?: string }) => {

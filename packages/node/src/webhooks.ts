@@ -98,7 +98,9 @@ function send(response: ServerResponse, outcome: Outcome, framing: Record<string
   // A 204 must not have a Content-Length (RFC 9110, section 8.6).
   if (body) framing["Content-Length"] = String(Buffer.byteLength(body));
   // A spread creates an object that Node iterates over more slowly.
-  response.writeHead(status, Object.assign(framing, headers)).end(body);
+  // Not chained: middleware may have replaced a method with one that returns nothing.
+  response.writeHead(status, Object.assign(framing, headers));
+  response.end(body);
 }
 
 /**

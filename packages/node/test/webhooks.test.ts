@@ -270,6 +270,27 @@ describe.each(platforms)("on $name", ({ mount }) => {
   });
 });
 
+/** Wraps methods in functions that return nothing, as some middleware does. */
+function returningNothing(object: object, ...names: readonly string[]): void {
+  const methods = object as Record<string, (...args: unknown[]) => unknown>;
+  for (const name of names) {
+    const method = methods[name]?.bind(object);
+    methods[name] = (...args) => void method?.(...args);
+  }
+}
+
+test.each(platforms)("$name: responds through methods that return nothing", async ({ mount }) => {
+  const port = await listen(
+    mount(observedReceiver().receiver, (request, response, next) => {
+      returningNothing(request, "on");
+      returningNothing(response, "writeHead", "setHeader", "end");
+      next();
+    }),
+  );
+  const ask = async () => (await send(port, await signed())).code;
+  expect([await ask(), await ask()]).toEqual(["processed", "duplicate"]);
+});
+
 test("a framework's own request is refused, with the fix", async () => {
   const handle = webhooks(observedReceiver().receiver);
   await expect(handle({ raw: {} } as never, {} as never)).rejects.toMatchObject({

@@ -45,8 +45,10 @@ async function run(
   handle: Handle,
 ): Promise<void> {
   response.on("error", () => {});
-  const end = (status: number, text = "") =>
-    response.writeHead(status, { "content-type": "text/plain" }).end(text);
+  const end = (status: number, text = "") => {
+    response.writeHead(status, { "content-type": "text/plain" });
+    response.end(text);
+  };
   if (request.method !== "POST") return void end(405);
   // Browsers send one of these with each request of a web page, which could otherwise change the results.
   const { origin, "sec-fetch-site": site } = request.headers;

@@ -123,7 +123,8 @@ async function receive(
   // The server is stopping and closes the connection, so the sender tries again.
   if (options.signal.aborted) return;
   if (body === undefined) response.setHeader("Connection", "close");
-  response.writeHead(reply.status, reply.headers).end(reply.body);
+  response.writeHead(reply.status, reply.headers);
+  response.end(reply.body);
   const { headers: _headers, body: _body, ...result } = reply;
   options.onReceived({ ...captured, ...verified, body, ...result });
 }

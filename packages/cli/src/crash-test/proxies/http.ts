@@ -46,7 +46,8 @@ export function httpServer(options: HttpServerOptions): Promise<Listening> {
         factsOf(options.name, incoming, digest, options.path),
       );
       if (passing.isRefused) {
-        return void response.writeHead(refusal.status, refusal.headers).end(refusal.body);
+        response.writeHead(refusal.status, refusal.headers);
+        return void response.end(refusal.body);
       }
       if (!passing.isSent) return void socket.destroy();
       const { method = "GET", url: path = "/", rawHeaders: headers } = incoming;
