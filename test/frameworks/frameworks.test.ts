@@ -233,6 +233,13 @@ describe("AWS Lambda", () => {
       body,
       isBase64Encoded,
     }),
+    "payload version 1.0 without lists": (headers, body, isBase64Encoded) => ({
+      httpMethod: "POST",
+      headers,
+      multiValueHeaders: null,
+      body,
+      isBase64Encoded,
+    }),
     "payload version 2.0": (headers, body, isBase64Encoded) => ({
       version: "2.0",
       routeKey: "POST /webhooks",
@@ -293,6 +300,12 @@ describe("AWS Lambda", () => {
       expect(responses).toEqual(expectedResponses);
     },
   );
+
+  test("the console's test event, which has no headers, gets 401", async () => {
+    const handler = await handlerOf("no headers");
+    const event = { httpMethod: "POST", headers: null, multiValueHeaders: null, body: "{}" };
+    expect(await handler(event)).toMatchObject({ statusCode: 401 });
+  });
 
   test("a repeated signature header of payload version 1.0 is refused", async () => {
     const handler = await handlerOf("repeated");

@@ -17,8 +17,12 @@ export const headerNames = {
 /** A parsed, signed body. */
 export type SignedBody = Readonly<Record<string, unknown>>;
 
-/** One header as frameworks represent it. A list holds the values of a repeated header. */
-export type HeaderValue = string | readonly string[] | undefined;
+/**
+ * One header as frameworks represent it. A list holds the values of a repeated header. Some bridges set numbers or
+ * booleans, which are read as text, or null for a header that is absent.
+ */
+export type HeaderValue =
+  string | number | boolean | readonly (string | number | boolean)[] | null | undefined;
 
 /**
  * `Headers`, a record whose names may have any case, or a function that looks a header up by its
@@ -44,7 +48,8 @@ export type BodyReader = (limit: number, call: DeadlineCall) => MaybePromise<Uin
 export interface Delivery {
   /** The request method as received. Any other than `POST` ends as `method_not_allowed`. */
   readonly method: string;
-  readonly headers: DeliveryHeaders;
+  /** Null and undefined mean that the request has no headers. */
+  readonly headers: DeliveryHeaders | null | undefined;
   /**
    * The exact bytes received, or a function that reads them. It is not called for a request that is
    * refused without its body.

@@ -1,6 +1,6 @@
 import { eventBody, signed } from "@svc-webhooks/kit/deliveries";
 import { describe, expect, test } from "vitest";
-import type { DeliveryHeaders, HeaderValue, StoredDelivery } from "../src/index.js";
+import type { Delivery, DeliveryHeaders, HeaderValue, StoredDelivery } from "../src/index.js";
 import { observed, send } from "./support.js";
 
 test.each([
@@ -11,7 +11,15 @@ test.each([
   ["content-encoding", "gzip", "encoding_unsupported"],
   ["content-encoding", "br", "encoding_unsupported"],
   ["content-encoding", "identity, gzip", "encoding_unsupported"],
-  ["content-encoding", "none", "encoding_unsupported"],
+  ["content-encoding", "UTF-8", "processed"],
+  ["content-encoding", "utf8", "processed"],
+  ["content-encoding", "None", "processed"],
+  ["content-encoding", "7bit", "processed"],
+  ["content-encoding", "8BIT", "processed"],
+  ["content-encoding", "binary", "processed"],
+  ["content-encoding", "utf-16", "encoding_unsupported"],
+  ["content-encoding", "aws-chunked", "encoding_unsupported"],
+  ["content-encoding", "utf-8, gzip", "encoding_unsupported"],
   ["x-svc-delivery-id", "!", "processed"],
   ["x-svc-delivery-id", "~", "processed"],
   ["x-svc-delivery-id", "dlv_1", "processed"],
@@ -77,6 +85,47 @@ test.each<[string, (headers: Headers) => DeliveryHeaders]>([
   const outcome = await receiver.receive({ ...delivery, headers: given(delivery.headers) });
   expect(outcome).toMatchObject({ code: "processed", deliveryId: "dlv_1" });
   expect(outcome.eventId).toBeUndefined();
+});
+
+const odd: Readonly<Record<string, HeaderValue>> = {
+  "content-length": 20,
+  "x-svc-attempt": [1],
+  "x-number": 0,
+  "x-boolean": false,
+  "x-null": null,
+  "content-encoding": null,
+};
+
+test.each<[string, (headers: Headers) => DeliveryHeaders]>([
+  ["a record", (headers) => ({ ...headers, ...odd })],
+  ["a look-up", (headers) => (name) => ({ ...headers, ...odd })[name]],
+])("numbers, booleans and null are accepted as headers in %s", async (_, given) => {
+  const { receiver } = observed({
+    on: { "*": (_event, { attempt }) => void attempts.push(attempt) },
+  });
+  const attempts: unknown[] = [];
+  const delivery = await signed();
+  const headers = given(delivery.headers);
+  expect((await receiver.receive({ ...delivery, headers })).code).toBe("processed");
+  expect(attempts).toEqual([1]);
+});
+
+test("a number as a Content-Length is compared with the limit", async () => {
+  const { receiver } = observed({ maxBodyBytes: 100 });
+  const { headers, ...delivery } = await signed();
+  const length = { ...headers, "content-length": 101 };
+  expect((await receiver.receive({ ...delivery, headers: length })).code).toBe("body_too_large");
+});
+
+test.each<[string, Delivery["headers"]]>([
+  ["null", null],
+  ["undefined", undefined],
+  ["an empty record", {}],
+  ["a look-up of nothing", () => null],
+])("headers that are %s are no headers", async (_, headers) => {
+  const { receiver } = observed();
+  const outcome = await receiver.receive({ ...(await signed()), headers });
+  expect(outcome).toMatchObject({ status: 401, code: "signature_missing" });
 });
 
 /** Encodes each character as one byte. */

@@ -12,8 +12,10 @@ export interface BodyText {
 
 /** Returns the text of a body, or the reason why it cannot be redacted, as a whole sentence. */
 export function bodyTextOf(headers: HeaderList, body: Uint8Array): BodyText | string {
-  const encoding = headerOf(headers, "content-encoding")?.trim().toLowerCase() ?? "";
-  if (encoding !== "" && encoding !== "identity") return "Its body is compressed.";
+  // The values with which receivers accept a body.
+  const encoding = headerOf(headers, "content-encoding") ?? "";
+  if (!/^\s*(?:identity|none|utf-?8|[78]bit|binary|)\s*$/i.test(encoding))
+    return "Its body is compressed.";
   let all: string;
   try {
     all = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body);

@@ -22,9 +22,10 @@ export function admit(state: UndecodedDelivery): MaybePromise<Ending | undefined
   if (method !== "POST") return endWith("method_not_allowed");
 
   // Some frameworks decompress the body and some do not, and the signature covers only one of the
-  // two forms.
-  const encoding = header("content-encoding");
-  if (encoding && !/^\s*identity\s*$/i.test(encoding)) return endWith("encoding_unsupported");
+  // two forms. Some senders name a character or transfer encoding here, which means that nothing is compressed.
+  if (!/^\s*(?:identity|none|utf-?8|[78]bit|binary|)\s*$/i.test(header("content-encoding"))) {
+    return endWith("encoding_unsupported");
+  }
 
   const declaredBytes = Number(header("content-length"));
   if (declaredBytes > maxBodyBytes) return endWith("body_too_large");

@@ -1,21 +1,22 @@
-import type { DeliveryHeaders, HeaderLookup, HeaderValue } from "../delivery.js";
+import type { Delivery, HeaderLookup, HeaderValue } from "../delivery.js";
 
-export function headerLookup(headers: DeliveryHeaders): HeaderLookup {
+export function headerLookup(headers: Delivery["headers"]): HeaderLookup {
   if (typeof headers === "function") return (name) => joined(headers(name));
   // Checks the method, not the class: edge runtimes and test environments have several `Headers`
   // classes.
   if (isHeaders(headers)) return (name) => headers.get(name) ?? "";
   const lowerCase = new Map<string, string>();
-  for (const name of Object.keys(headers)) {
+  for (const [name, given] of Object.entries(headers ?? {})) {
     const key = name.toLowerCase();
     const previous = lowerCase.get(key);
-    const value = joined(headers[name]);
+    const value = joined(given);
     lowerCase.set(key, previous && value ? `${previous}, ${value}` : previous || value);
   }
   return (name) => lowerCase.get(name) ?? "";
 }
 
-const joined = (value: HeaderValue = "") => (typeof value === "string" ? value : value.join(", "));
+const joined = (value: HeaderValue = "") =>
+  typeof value === "string" ? value : [value].flat().join(", ");
 
-const isHeaders = (headers: object): headers is Headers =>
-  typeof (headers as Headers).get === "function";
+const isHeaders = (headers: Delivery["headers"]): headers is Headers =>
+  typeof (headers as Partial<Headers> | null | undefined)?.get === "function";

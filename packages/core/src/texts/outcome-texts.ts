@@ -86,7 +86,7 @@ export const lineTexts: Texts<Exclude<OutcomeCode | Warning, OtherCode>> = {
     "If the service sends events of this size, raise `maxBodyBytes`.",
   ],
   encoding_unsupported: [
-    "The request has a Content-Encoding other than identity.",
+    "The request has a Content-Encoding that may mean compression.",
     "A proxy compresses requests, but the signature covers the original bytes.",
     "Turn off request compression in the proxy.",
   ],
