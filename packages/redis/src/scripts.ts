@@ -16,14 +16,15 @@ export interface Script {
  *   d<lineage>                                  done; the fence is no longer needed
  *
  * Times are milliseconds of the server's clock. ARGV: token, leaseMs, retainMs, lineage, to. Arguments
- * that a script does not read are omitted.
+ * that a script does not read are omitted. Each command names its keys as `KEYS[…]`: clusters of some cloud
+ * providers refuse variables there.
  */
 const read = `
-local key, token, leaseMs, retainMs = KEYS[1], ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+local token, leaseMs, retainMs = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local lineage, to = ARGV[4], ARGV[5]
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local record = redis.call('GET', key)
+local record = redis.call('GET', KEYS[1])
 local state = record and record:sub(1, 1)
 local fence, run, leaseEndsAt, owner, parkedBy = 0, 0, 0, nil, nil
 if state == 'r' then
@@ -41,7 +42,7 @@ end
 local function running(by, ...)
   -- Appended, because %s ends at a NUL.
   local value = string.format('r%d %d %d ', fence, run, now + leaseMs) .. by
-  redis.call('SET', key, value, ...)
+  redis.call('SET', KEYS[1], value, ...)
 end
 `;
 
@@ -76,10 +77,10 @@ return string.format('c%d %d', fence, run) .. takenOver
 /** Marks the record as done. Returns how: `owner`, `late`, `restored` or `already`. */
 export const complete: Script = script(`
 if state == 'd' then
-  redis.call('PEXPIRE', key, retainMs)
+  redis.call('PEXPIRE', KEYS[1], retainMs)
   return 'already'
 end
-redis.call('SET', key, 'd' .. lineage, 'PX', retainMs)
+redis.call('SET', KEYS[1], 'd' .. lineage, 'PX', retainMs)
 if not state then return 'restored' end
 return owner == token and 'owner' or 'late'
 `);
@@ -89,21 +90,21 @@ export const release: Script = script(`
 if owner ~= token then return 0 end
 if to == 'unused' then run = run - 1 end
 local value = to == 'parked' and 'p' .. lineage .. string.format(' %d', fence) or string.format('f%d %d', fence, run)
-redis.call('SET', key, value, 'PX', retainMs)
+redis.call('SET', KEYS[1], value, 'PX', retainMs)
 return 1
 `);
 
 /** Extends the lease and returns 1, or returns 0 if the token does not own the record. */
 export const extend: Script = script(`
 if owner ~= token then return 0 end
-running(token, 'PX', math.max(redis.call('PTTL', key), leaseMs))
+running(token, 'PX', math.max(redis.call('PTTL', KEYS[1]), leaseMs))
 return 1
 `);
 
 /** Deletes the record and returns 1, or returns 0 if there is none or its lease is live. */
 export const forget: Script = script(`
 if not state or state == 'r' and now < leaseEndsAt then return 0 end
-return redis.call('DEL', key)
+return redis.call('DEL', KEYS[1])
 `);
 
 /**
@@ -113,8 +114,8 @@ export const peek: Script = bare(`
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local states = {}
-for index, key in ipairs(KEYS) do
-  local record = redis.call('GET', key)
+for index = 1, #KEYS do
+  local record = redis.call('GET', KEYS[index])
   local state = not record and '-' or record:match('^(f)%d+ %d+$') or record:match('^(p).* %d+$') or record:match('^(d)')
   local leaseEndsAt = record and record:match('^r%d+ %d+ (%d+) ')
   if leaseEndsAt then state = now < tonumber(leaseEndsAt) and 'r' or 'f' end
