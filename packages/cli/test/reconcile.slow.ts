@@ -613,12 +613,13 @@ describe("a walk that cannot continue", () => {
       /without an id, a status or a time/,
     ],
     ["not_newest_first", first.toReversed(), /not sorted, newest first/],
+    ["clock_behind", [listed("dlv_0", "failed", -25 * hour)], /more than a day after the time/],
   ])("reports %s with a fix for operators", async (code, items, message) => {
     const { url } = await otherService([items]);
     const found = await reconcile({ url }, recordsFile(), "--endpoint=we_1");
     expect(found).toMatchObject({
       code: 1,
-      error: { code, hint: expect.stringContaining("core/reconcile with a `map`") as string },
+      error: { code, hint: expect.stringContaining("core/reconcile with ") as string },
     });
     expect(found.error?.["message"]).toMatch(message);
   });

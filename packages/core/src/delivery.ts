@@ -48,8 +48,8 @@ export type BodyReader = (limit: number, call: DeadlineCall) => MaybePromise<Uin
 export interface Delivery {
   /** The request method as received. Any other than `POST` ends as `method_not_allowed`. */
   readonly method: string;
-  /** Null and undefined mean that the request has no headers. */
-  readonly headers: DeliveryHeaders | null | undefined;
+  /** Null and undefined, which test events of some platforms contain, mean that the request has no headers. */
+  readonly headers: DeliveryHeaders;
   /**
    * The exact bytes received, or a function that reads them. It is not called for a request that is
    * refused without its body.

@@ -8,14 +8,14 @@ const brand = Symbol.for("svc-webhooks.error");
 
 /**
  * The base class of all errors of these packages. Match on `code`, which is stable; the message may
- * change. Eight codes have no class of their own:
+ * change. Nine codes have no class of their own:
  * - `not_sent`: a store throws it if a call has not left this process, for example because its client
  *   has no connection. The receiver then has no claim to release.
  * - `handler_failed`: a store's `complete` throws it if the work of a run failed although its handler resolved.
  * - `invalid_delivery`: `parseDelivery` throws it for a value that `serializeDelivery` did not write.
  * - `store_timeout`: `forget` and `peek` reject with it if the store does not reply within `storeTimeouts.release`.
- * - `not_newest_first`, `unreadable_list`, `missing_body`: `reconcile` rejects a list of deliveries that it cannot
- *   compare.
+ * - `not_newest_first`, `unreadable_list`, `clock_behind`, `missing_body`: `reconcile` rejects a list of deliveries that
+ *   it cannot compare.
  * - `invalid_job`: `runJob` reports it for the data of a job that an inbox did not write.
  */
 export class WebhookError<Code extends string = string> extends Error {

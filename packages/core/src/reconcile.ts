@@ -191,26 +191,36 @@ function serviceDelivery(item: unknown): ListedDelivery {
 /**
  * Returns the fields of a listed delivery.
  *
- * @throws WebhookError `unreadable_list`
+ * @throws WebhookError `unreadable_list`, `clock_behind`
  */
 function parsed(listed: ListedDelivery, now: number) {
   const { deliveryId, status, createdAt, body, headers } = Object(listed) as ListedDelivery;
-  // Without an offset, it would be read as local time.
-  const isReadable =
+  // Without an offset, it would be read as local time. A leap second belongs to the end of the second before it.
+  const given =
     typeof createdAt === "string"
-      ? /^\d{4}-\d\d-\d\d[T ].*(?:Z|[+-]\d\d(?::?\d\d)?)$/i.test(createdAt)
-      : typeof createdAt === "number" || createdAt instanceof Date;
-  const at = new Date(isReadable ? createdAt : Number.NaN);
+      ? /^\d{4}-\d\d-\d\d[T ].*(?:Z|[+-]\d\d(?::?\d\d)?)$/i.test(createdAt) &&
+        createdAt.replace(/(?<=:59:)60[.\d]*/, "59.999")
+      : (typeof createdAt === "number" || createdAt instanceof Date) && createdAt;
+  const at = new Date(given || 0);
+  const atMs = Number(at);
   // A time in seconds would end the walk immediately, and one in microseconds would never be judged.
-  const isTime = Number(at) > earliestExpiryMs && Number(at) < now + dayMs;
+  const isTime = atMs > earliestExpiryMs && atMs < 2 * now;
   if (!isFilled(deliveryId) || !isFilled(status) || !isTime) {
     throw new WebhookError(
       "unreadable_list",
       "A listed delivery has no id, no status or no time. Pass `map`, which returns { deliveryId, status, createdAt }; a time is a Date, ISO 8601 with an offset, or epoch milliseconds.",
     );
   }
-  return { deliveryId, status, at, body, headers };
+  if (atMs > now + dayMs) {
+    throw new WebhookError(
+      "clock_behind",
+      `${deliveryId} was created more than a day after \`clock\`. Set this machine's clock.`,
+    );
+  }
+  return { deliveryId, status, at, atMs, body, headers };
 }
+
+type Listed<Item> = ReturnType<typeof parsed> & { readonly item: Item };
 
 /** Asserts that each of these options is of a kind. */
 function assertEach(values: object, kind: string, is: (value: never) => unknown): void {
@@ -232,6 +242,12 @@ function isReceiver(value: unknown): boolean {
   return isFunction(peek) && !claim;
 }
 
+const notNewestFirst = (deliveryId: string) =>
+  new WebhookError(
+    "not_newest_first",
+    `${deliveryId} is newer than the delivery before it. Pass a list that is sorted, newest first.`,
+  );
+
 /** Throws the error of `peek`. The receiver cannot know that `map` returns the bodies. */
 function rethrow(error: unknown): never {
   if ((Object(error) as Partial<ReceiverConfigError>).option !== "body") throw error;
@@ -248,8 +264,9 @@ function rethrow(error: unknown): never {
  * deliveries, and makes one store call for each 1,000. Deliveries that were created in the meantime are not judged.
  *
  * @throws ReceiverConfigError `invalid_option`, `unknown_option` (as rejections)
- * @throws WebhookError `not_newest_first`: a delivery is newer than the one before it; `unreadable_list`: a delivery
- *   has no id, status or time; `missing_body`: the receiver's `dedupeBy` is `"event"` or `"body"`, and `map` returned no
+ * @throws WebhookError `not_newest_first`: a delivery is newer than the one before it, and the list does not repeat
+ *   deliveries; `unreadable_list`: a delivery has no id, status or time; `clock_behind`: a delivery was created more than
+ *   a day after `clock`; `missing_body`: the receiver's `dedupeBy` is `"event"` or `"body"`, and `map` returned no
  *   body (as rejections). Deliveries before it may have been requested already
  * @throws the error of the list, `peek`, `map`, `queued` or `onProgress` (as a rejection)
  *
@@ -286,30 +303,27 @@ export async function reconcile<Item = ServiceDelivery>(
   assertEach({ clock }, "an object with `now`", isClock);
   const sinceMs = Number(since);
   const now = clock.now();
-  const judgedUntil = now - graceMs;
   assertEach({ since }, "a Date in the past", () => sinceMs >= earliestExpiryMs && sinceMs <= now);
   assertEach({ graceMs, maxRedeliver }, "a number from 0", isCount);
   assertEach({ map, queued, redeliver, onProgress }, "a function", isOptional);
 
   const report = emptyReport();
-  type Listed = ReturnType<typeof parsed> & { readonly item: Item };
-  let batch: Listed[] = [];
+  let batch: Listed<Item>[] = [];
   let requests = redeliver ? maxRedeliver : 0;
 
   /** Counts the deliveries whose records settle them, and returns the others. */
-  const unsettled = async (some: readonly Listed[]) => {
+  const unsettled = async (some: readonly Listed<Item>[]) => {
     const states = some.length > 0 ? await receiver.peek(some).catch(rethrow) : [];
     return some.filter(({ status }, index) => {
       const state = states[index];
-      // The sender does not retry it, so its next run can come only from the queue.
-      const needsJob = queued !== undefined && state === "failed" && status === "succeeded";
-      if (!state || needsJob) return true;
+      // The sender does not retry what it has a 200 for, so its next run can come only from a queue.
+      if (!state || (state === "failed" && status === "succeeded")) return true;
       report[state] += 1;
       return false;
     });
   };
 
-  const request = async ({ deliveryId, item }: Listed) => {
+  const request = async ({ deliveryId, item }: Listed<Item>) => {
     if (report.redelivered >= requests) return;
     try {
       await redeliver?.(deliveryId, item);
@@ -329,7 +343,7 @@ export async function reconcile<Item = ServiceDelivery>(
   const compare = async () => {
     let open = await unsettled(batch);
     if (queued) {
-      const left: Listed[] = [];
+      const left: Listed<Item>[] = [];
       for (const one of open) {
         if (await queued(one.deliveryId, one.item)) report.queued += 1;
         else left.push(one);
@@ -351,19 +365,23 @@ export async function reconcile<Item = ServiceDelivery>(
   let lastMs = Infinity;
   /** The last ids. A page repeats some of them if new deliveries have been created since the page before it. */
   const recent = new Set<string>();
+  /** The first of more repeated deliveries than `recent` holds. They end with those of `recent`. */
+  let repeated: string | undefined;
   for await (const item of list) {
     const listed = parsed(map(item), now);
-    const { deliveryId, status, at } = listed;
-    if (recent.has(deliveryId)) continue;
+    const { deliveryId, status, at, atMs } = listed;
+    if (recent.has(deliveryId)) {
+      repeated = undefined;
+      continue;
+    }
+    if (atMs > lastMs) repeated ??= deliveryId;
+    if (repeated) {
+      // Deliveries that were created during the walk may precede the repeated ones.
+      if (atMs >= lastMs && (atMs <= Number(report.newestSentAt) || atMs > now)) continue;
+      break;
+    }
     recent.add(deliveryId);
     if (recent.size > batchSize) recent.delete(recent.values().next().value ?? "");
-    const atMs = Number(at);
-    if (atMs > lastMs) {
-      throw new WebhookError(
-        "not_newest_first",
-        `${deliveryId} is newer than the delivery before it. Pass a list that is sorted, newest first.`,
-      );
-    }
     // One more delivery shows whether a list that starts before `since` is the oldest first.
     if (report.reachedSince && atMs < lastMs) break;
     lastMs = atMs;
@@ -372,13 +390,14 @@ export async function reconcile<Item = ServiceDelivery>(
     if (report.reachedSince) continue;
     report.sent += 1;
     report.oldestSentAt = at;
-    if (atMs > judgedUntil) report.young += 1;
+    if (atMs > now - graceMs) report.young += 1;
     else if (!statuses.has(status)) report.unknown += 1;
     else if (batch.push({ ...listed, item }) === batchSize) {
       await compare();
       await onProgress?.({ sent: report.sent, at });
     }
   }
+  if (repeated) throw notNewestFirst(repeated);
   await compare();
   return report;
 }

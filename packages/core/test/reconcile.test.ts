@@ -320,6 +320,13 @@ test("an acknowledged delivery whose run has failed is lost if no queue has its 
   expectWhole(report);
 });
 
+test("an acknowledged delivery whose run has failed is lost if there is no queue", async () => {
+  const list = [listed("dlv_1", "succeeded", hour), listed("dlv_2", "failed", hour)];
+  const report = await compare(list, { dlv_1: "failed", dlv_2: "failed" });
+  expect(report).toMatchObject({ lost: ["dlv_1"], failed: 1, missingCount: 0 });
+  expectWhole(report);
+});
+
 test("a delivery that the next page repeats is counted once", async () => {
   const [first, second, third] = [1, 2, 3].map((age) => listed(`dlv_${age}`, "failed", age * hour));
   const pages = [first, second, first, second, third].flatMap((item) => item ?? []);
@@ -327,6 +334,48 @@ test("a delivery that the next page repeats is counted once", async () => {
   const report = await compare(pages, {}, { redeliver: (id) => calls.push(id) });
   expect(report).toMatchObject({ sent: 3, missing: ["dlv_1", "dlv_2", "dlv_3"], redelivered: 3 });
   expect(calls).toEqual(["dlv_1", "dlv_2", "dlv_3"]);
+});
+
+describe("a list that is read by offset, with more new deliveries than a page holds", () => {
+  /** Deliveries that are one second apart, by their ages in seconds. */
+  const rows = (newest: number, oldest: number) =>
+    Array.from({ length: oldest - newest }, (_, at) =>
+      listed(`dlv_${newest + at}`, "failed", hour + (newest + at) * 1_000),
+    );
+
+  test.each([
+    ["1,500 earlier ones again", [...rows(0, 2_000), ...rows(500, 2_500)]],
+    [
+      "1,500 earlier ones again, in the middle of which it moves again",
+      [...rows(0, 2_000), ...rows(500, 900), ...rows(200, 2_500)],
+    ],
+    [
+      "deliveries that were created during the walk, and all earlier ones",
+      [...rows(0, 2_000), listed("dlv_new", "pending", -1_000), ...rows(0, 2_500)],
+    ],
+  ])("counts each delivery once if it returns %s", async (_, list) => {
+    const calls: string[] = [];
+    const report = await compare(
+      [...list, older],
+      {},
+      { redeliver: (id) => calls.push(id), maxRedeliver: 5_000 },
+    );
+    expect(report).toMatchObject({ sent: 2_500, missingCount: 2_500, redelivered: 2_500 });
+    expect(new Set(calls).size).toBe(2_500);
+  });
+
+  test.each([
+    [
+      "skips deliveries after it repeats others",
+      [...rows(0, 2_000), ...rows(500, 900), ...rows(2_500, 2_600)],
+    ],
+    ["ends while it repeats others", [...rows(0, 2_000), ...rows(500, 900)]],
+  ])("is refused if it %s", async (_, list) => {
+    await expect(compare(list)).rejects.toMatchObject({
+      code: "not_newest_first",
+      message: expect.stringContaining("dlv_500 is newer") as string,
+    });
+  });
 });
 
 test.each([
@@ -584,6 +633,25 @@ test("reconcile refuses to run without options", async () => {
     option: "options",
   });
 });
+
+test("a delivery that was created days after the time of this machine names the clock", async () => {
+  await expect(compare([listed("dlv_1", "failed", -day - 1)])).rejects.toMatchObject({
+    name: "WebhookError",
+    code: "clock_behind",
+    message: expect.stringMatching(/^dlv_1 was created .*Set this machine's clock/) as string,
+  });
+  expect(await compare([listed("dlv_1", "failed", -day)])).toMatchObject({ young: 1 });
+});
+
+test.each(["2026-11-25T23:59:60Z", "2026-11-26 08:59:60.5+09:00"])(
+  "the leap second %s is the end of its minute",
+  async (created_at) => {
+    const after = { ...older, delivery_id: "dlv_after", created_at: "2026-11-26T00:00:00Z" };
+    const before = { ...older, delivery_id: "dlv_before", created_at: "2026-11-25T23:59:59.9Z" };
+    const report = await compare([after, { ...older, created_at }, before]);
+    expect(report).toMatchObject({ sent: 3, lostCount: 3 });
+  },
+);
 
 test("a time as PostgreSQL prints it is accepted", async () => {
   const item = { ...older, created_at: "2026-11-26 11:00:00.000000+00" };

@@ -217,17 +217,23 @@ async function lookAgain(
 
 const inCode =
   "If its fields differ from those that the sandbox assumes, call reconcile() of @svc-webhooks/core/reconcile with a `map`.";
+const withClock =
+  "Set the clock of this machine. With the manual clock of a sandbox, call reconcile() of @svc-webhooks/core/reconcile with its `clock`.";
 
-const texts: Readonly<Record<string, string>> = {
-  unreadable_list: "The service listed a delivery without an id, a status or a time.",
-  not_newest_first: "The service's list of deliveries is not sorted, newest first.",
+const texts: Readonly<Record<string, readonly [text: string, hint: string]>> = {
+  unreadable_list: ["The service listed a delivery without an id, a status or a time.", inCode],
+  not_newest_first: ["The service's list of deliveries is not sorted, newest first.", inCode],
+  clock_behind: [
+    "The service listed a delivery that was created more than a day after the time of this machine.",
+    withClock,
+  ],
 };
 
 /** Converts an error of `reconcile` for a list that it cannot compare. */
 function ofList(error: unknown): unknown {
   const code = codeOf(error) ?? "";
-  const text = error instanceof Failure ? undefined : texts[code];
-  return text === undefined ? error : new Failure(code, text, inCode, { cause: error });
+  const found = error instanceof Failure ? undefined : texts[code];
+  return found === undefined ? error : new Failure(code, ...found, { cause: error });
 }
 
 /** Adds to a failure what it would hide: the requests that were made before it. */

@@ -1,6 +1,6 @@
-import type { Delivery, HeaderLookup, HeaderValue } from "../delivery.js";
+import type { DeliveryHeaders, HeaderLookup, HeaderValue } from "../delivery.js";
 
-export function headerLookup(headers: Delivery["headers"]): HeaderLookup {
+export function headerLookup(headers: DeliveryHeaders | null | undefined): HeaderLookup {
   if (typeof headers === "function") return (name) => joined(headers(name));
   // Checks the method, not the class: edge runtimes and test environments have several `Headers`
   // classes.
@@ -18,5 +18,5 @@ export function headerLookup(headers: Delivery["headers"]): HeaderLookup {
 const joined = (value: HeaderValue = "") =>
   typeof value === "string" ? value : [value].flat().join(", ");
 
-const isHeaders = (headers: Delivery["headers"]): headers is Headers =>
+const isHeaders = (headers: unknown): headers is Headers =>
   typeof (headers as Partial<Headers> | null | undefined)?.get === "function";
