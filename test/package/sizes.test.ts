@@ -31,8 +31,9 @@ const ownBudgets: Readonly<Record<string, number>> = {
   // roles cannot capture, and the detection of their objects in the schema; dead connections closed at every
   // moment, and slow ones kept. 120 bytes follow a transaction through `then` and `finally`, and keep `notify` and
   // `prepare` of postgres.js inside it; 61 report a claim that took over a run without a result; 150 word
-  // errors in whole sentences with their fix. 254 read the states of records for `peek`.
-  "@svc-webhooks/postgres": 14_970,
+  // errors in whole sentences with their fix. 254 read the states of records for `peek`. 48 read replies of clients whose
+  // settings rename columns, or wrap or parse rows and values.
+  "@svc-webhooks/postgres": 15_012,
   // A third are texts with the fix. The rest recognizes the errors of four drivers, waits for a locked file without
   // blocking the process, refuses asynchronous work and transactions of the application, and checks the settings.
   // 80 read the states of records for `peek`, and 200 name an iterator that is open. 140 refuse a second store that would

@@ -1,6 +1,6 @@
 import { assertValid, WebhookError, type StoreCall } from "@svc-webhooks/core";
 
-/** A row as drivers return it. The store reads one column, `reply`, which is text. */
+/** A row as drivers return it. The store reads the first column, `reply`, which is text. */
 export type Row = Readonly<Record<string, unknown>>;
 
 /**
@@ -16,8 +16,18 @@ export type Query = (
   call?: StoreCall,
 ) => Promise<readonly Row[]>;
 
-/** Returns the `reply` column of the first row. */
-export const replyOf = (rows: readonly Row[]): string => String(rows[0]?.["reply"]);
+/**
+ * Returns the `reply` column of the first row. The application's settings of the client may rename columns, or wrap rows
+ * and values in objects.
+ */
+export function replyOf(rows: unknown): string {
+  let found = rows;
+  while (Object(found) === found) {
+    const [first] = Object.values(found as object) as unknown[];
+    found = first;
+  }
+  return String(found);
+}
 
 /** A client of pg, or of a package with the same interface. */
 interface Client {
@@ -90,7 +100,7 @@ export const plain: TransactionOptions = {
  * @param run hexadecimal digits and a number
  */
 export const firstStatement = (idleMs: number, run = ""): string =>
-  `select pg_catalog.set_config('idle_in_transaction_session_timeout', '${Math.ceil(idleMs)}', true), pg_catalog.set_config('svc_webhooks.run', '${run}', true), pg_catalog.txid_current()::pg_catalog.text as reply, pg_catalog.pg_backend_pid() as pid`;
+  `select pg_catalog.txid_current()::pg_catalog.text as reply, pg_catalog.pg_backend_pid() as pid, pg_catalog.set_config('idle_in_transaction_session_timeout', '${Math.ceil(idleMs)}', true), pg_catalog.set_config('svc_webhooks.run', '${run}', true)`;
 
 /** The name of a setting that does not exist, so reading it raises an error. */
 const ended = "svc_webhooks.ended_by_work";

@@ -53,7 +53,7 @@ export async function migrate(db: PostgresClient, options: MigrateOptions = {}):
 
   const isCurrent = async (query: Query): Promise<boolean> => {
     const found = JSON.parse(
-      replyOf(await query(`select ${contents}::pg_catalog.text as reply`, [name])),
+      replyOf(await query(`select pg_catalog.concat(' ', ${contents}) as reply`, [name])),
     ) as Contents;
     const foreign = foreignIn(found, name);
     if (foreign.length > 0) throw new WebhookError("schema_taken", foreign.join(" "));

@@ -148,7 +148,7 @@ export function overPostgresJs<Sql extends PostgresJs>(sql: Sql): Database<TxOf<
           return work(guarded, closing(gate, query)).finally(sending);
         },
       );
-      await assertCommitted(queryOver(sql), replyOf((await begun) as readonly Row[]));
+      await assertCommitted(queryOver(sql), replyOf(await begun));
       return result;
     },
 

@@ -32,7 +32,7 @@ export function claimResult(reply: string): ClaimResult {
       return { status: "parked", lineage: decoded(rest) || undefined };
     default:
       throw new Error(
-        `PostgreSQL returned an unexpected reply to a claim: ${JSON.stringify(reply.slice(0, 50))}`,
+        `PostgreSQL returned an unexpected reply to a claim: ${JSON.stringify(reply.slice(0, 50))}. If the client is set to transform values, pass the store another.`,
       );
   }
 }

@@ -1,0 +1,117 @@
+import { describeWithPostgres } from "@svc-webhooks/kit/postgres-server";
+import { call, claimBy } from "@svc-webhooks/kit/receivers";
+import {
+  closableSockets,
+  fromDrizzle,
+  fromKysely,
+  migrate,
+  postgresStore,
+  type PostgresStore,
+} from "@svc-webhooks/postgres";
+import { sql as drizzleSql } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/postgres-js";
+import { CompiledQuery, Kysely, ParseJSONResultsPlugin, PostgresDialect } from "kysely";
+import { Pool } from "pg";
+import postgres from "postgres";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { key, newDelivery, receiverOver, useServer } from "./support.js";
+
+type Transform = NonNullable<postgres.Options<Record<string, never>>["transform"]>;
+
+const transforms: Readonly<Record<string, Transform>> = {
+  "postgres.camel": postgres.camel,
+  "postgres.kebab": postgres.kebab,
+  "postgres.pascal": postgres.pascal,
+  "column.from": { column: { from: (name) => name.toUpperCase() } },
+  "value.from": { value: { from: (value: unknown) => ({ value }) } },
+  "row.from": { row: { from: (row: unknown) => ({ row }) } },
+};
+
+describeWithPostgres("the store works whatever the application's client does to replies", () => {
+  const server = useServer();
+
+  const sqlWith = (transform: Transform) => {
+    const sql = postgres(server().connectionString, {
+      ...closableSockets,
+      fetch_types: false,
+      max: 2,
+      onnotice: () => {},
+      transform,
+    });
+    onTestFinished(() => sql.end({ timeout: 5 }));
+    return sql;
+  };
+
+  const poolWith = (options: ConstructorParameters<typeof Pool>[0] = {}) => {
+    const { connectionString } = server();
+    const pool = new Pool({ connectionString, max: 2, connectionTimeoutMillis: 5_000, ...options });
+    onTestFinished(() => pool.end());
+    return pool;
+  };
+
+  const works = {
+    changed: false,
+    problems: [],
+    codes: ["processed", "duplicate"],
+    states: ["done"],
+  };
+
+  /** Migrates, checks, and sends a delivery twice. */
+  async function trial<Tx>(
+    db: Parameters<typeof migrate>[0],
+    store: PostgresStore<Tx>,
+    work: (tx: Tx) => PromiseLike<unknown>,
+  ): Promise<unknown> {
+    await migrate(db);
+    const changed = await migrate(db);
+    const problems = await store.check();
+    const { receiver } = receiverOver({ store }, (context) =>
+      store.transaction(context, async (tx) => void (await work(tx))),
+    );
+    const delivery = await newDelivery();
+    const send = async () => (await receiver.receive(delivery)).code;
+    return {
+      changed,
+      problems: problems.filter((problem) => !/^fsync is off|^Kysely/.test(problem)),
+      codes: [await send(), await send()],
+      states: await receiver.peek([{ deliveryId: String(delivery.headers["x-svc-delivery-id"]) }]),
+    };
+  }
+
+  describe.each(Object.entries(transforms))("with %s of postgres.js", (_, transform) => {
+    test("directly", async () => {
+      const sql = sqlWith(transform);
+      expect(await trial(sql, postgresStore(sql), (tx) => tx`select 1`)).toEqual(works);
+    });
+
+    test("through Drizzle", async () => {
+      const db = fromDrizzle(drizzle(sqlWith(transform)), drizzleSql);
+      expect(await trial(db, postgresStore(db), (tx) => tx.execute(drizzleSql`select 1`))).toEqual(
+        works,
+      );
+    });
+  });
+
+  test("a reply whose text was changed is refused, and the error names the setting", async () => {
+    const store = postgresStore(sqlWith({ value: { from: () => "X" } }));
+    await migrate(poolWith());
+    await expect(store.claim(key, claimBy("a"), call)).rejects.toThrow(
+      'unexpected reply to a claim: "X". If the client is set to transform values,',
+    );
+  });
+
+  test("with type parsers of pg that return objects", async () => {
+    const types = { getTypeParser: () => (value: string) => ({ value }) };
+    const pool = poolWith({ types });
+    expect(await trial(pool, postgresStore(pool), (tx) => tx.query("select 1"))).toEqual(works);
+  });
+
+  test("with Kysely's ParseJSONResultsPlugin", async () => {
+    const dialect = new PostgresDialect({ pool: poolWith() });
+    const kysely = new Kysely<object>({ dialect, plugins: [new ParseJSONResultsPlugin()] });
+    const db = fromKysely(kysely, CompiledQuery);
+    expect(
+      await trial(db, postgresStore(db), (tx) => tx.executeQuery(CompiledQuery.raw("select 1"))),
+    ).toEqual(works);
+  });
+});
