@@ -60,7 +60,7 @@ function through(
   const open: Target["open"] = ({ method, headers, length }, signal) => {
     const all = [...headers, ["Host", url.host], ["Content-Length", String(length)]];
     const options = { method, headers: all.flat(), lookup, signal };
-    return request(url, { ...options, ...connecting });
+    return request(url, { ...options, ...connecting }).once("socket", readAfterFailedWrite);
   };
   return {
     ...checked,
@@ -80,6 +80,32 @@ function through(
       }),
   };
 }
+
+/**
+ * Reports a failed write only after what has arrived has been read. A receiver may respond and close the connection
+ * before it has read the body, and Node would discard its response.
+ */
+function readAfterFailedWrite(socket: Socket): void {
+  const { _write: write, _writev: writev } = socket;
+  Object.assign(socket, {
+    _write: ((chunk, encoding, done) =>
+      write.call(socket, chunk, encoding, afterReading(done))) satisfies Socket["_write"],
+    _writev:
+      writev &&
+      (((chunks, done) =>
+        writev.call(socket, chunks, afterReading(done))) satisfies Socket["_writev"]),
+  });
+}
+
+type Done = (error?: Error | null) => void;
+
+const afterReading =
+  (done: Done): Done =>
+  (error) => {
+    // Node polls between the two calls.
+    if (error) setImmediate(() => setImmediate(() => done(error)));
+    else done();
+  };
 
 /** Returns a DNS lookup function that returns the checked addresses, whatever the host name. */
 const pinned =
