@@ -31,6 +31,8 @@ export const lf: string = crlf.replaceAll("\r\n", "\n");
 export const marked: string = `\uFEFF${compact}`;
 export const invalid: Buffer = Buffer.from('{"type":"email.sent","subject":"\xff\xfe"}', "latin1");
 
+const split = Buffer.from("ü😀.");
+
 /** Escapes text like Python's `json.dumps`. */
 export const pythonEscapes = (text: string): string =>
   text.replaceAll(/[^\0-~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
@@ -58,6 +60,12 @@ export function plantMistakes({
     { id: "placeholder_value", how: "a promise", signature: "sha256=[object Promise]" },
     { id: "placeholder_value", how: "the prefix alone", signature: "sha256=" },
     { id: "placeholder_value", how: "no digest", signature: `sha256=${String(undefined)}` },
+    { id: "placeholder_value", how: "None", signature: "sha256=None" },
+    { id: "placeholder_value", how: "Go's nil", signature: "sha256=<nil>" },
+    { id: "decorated_value", how: "bytes of Python", signature: `sha256=b'${digest}'` },
+    { id: "decorated_value", how: "all as bytes of Python", signature: `b'sha256=${digest}'` },
+    { id: "decorated_value", how: "a list", signature: `["sha256=${digest}"]` },
+    { id: "decorated_value", how: "0x", signature: `sha256=0x${digest}` },
     { id: "decorated_value", how: "a newline", signature: `sha256=${digest}\n` },
     { id: "decorated_value", how: "quotes", signature: `"sha256=${digest}"` },
     { id: "decorated_value", how: "a name", signature: `X-SVC-Signature: sha256=${digest}` },
@@ -155,6 +163,7 @@ export function plantMistakes({
     },
     { id: "secret_missing", how: "empty", signature: signed(compact, "") },
     { id: "secret_missing", how: "undefined", signature: signed(compact, String(undefined)) },
+    { id: "secret_missing", how: "None", signature: signed(compact, "None") },
 
     { id: "newline_added", how: "LF", signature: signed(`${compact}\n`) },
     { id: "newline_added", how: "CRLF", signature: signed(`${compact}\r\n`) },
@@ -294,6 +303,32 @@ export function plantMistakes({
       body: invalid,
       signature: signed(invalid.toString()),
     },
+    ...[1, 3, 4, 5].map((at) => ({
+      id: "split_characters" as const,
+      how: `after ${at} bytes`,
+      body: split,
+      signature: signed(split.subarray(0, at).toString() + split.subarray(at).toString()),
+    })),
+    ...[
+      { how: ".NET", signed: spaced.replaceAll(/[^\0-\x7f]/g, "?") },
+      { how: "Python, replaced", signed: spaced.replaceAll(/[^\0-\x7f]/gu, "?") },
+      { how: "Python, ignored", signed: spaced.replaceAll(/[^\0-\x7f]/g, "") },
+    ].map(({ how, signed: text }) => ({
+      id: "ascii" as const,
+      how,
+      body: spaced,
+      signature: signed(text),
+    })),
+    ...["?", "\uFFFD"].map((by) => ({
+      id: "ascii" as const,
+      how: `each byte became ${by}`,
+      body: spaced,
+      signature: signed(
+        Buffer.from(spaced)
+          .toString("latin1")
+          .replaceAll(/[^\0-\x7f]/g, by),
+      ),
+    })),
     {
       id: "latin1",
       how: "decoded",
@@ -313,6 +348,12 @@ export function plantMistakes({
       signature: signed(Buffer.from(spaced, "utf16le")),
     },
     {
+      id: "utf16",
+      how: "Encoding.BigEndianUnicode",
+      body: spaced,
+      signature: signed(Buffer.from(spaced, "utf16le").swap16()),
+    },
+    {
       id: "base64_body",
       how: "Lambda",
       signature: signed(Buffer.from(compact).toString("base64")),
@@ -324,6 +365,15 @@ export function plantMistakes({
       signature: signed(String(JSON.parse(compact))),
     },
     { id: "placeholder_body", how: "an unparsed body", signature: signed(JSON.stringify({})) },
+    { id: "doubled_body", how: "a buffer that is kept", signature: signed(compact + compact) },
+    { id: "cut_body", how: "one byte less", signature: signed(compact.slice(0, -1)) },
+    { id: "cut_body", how: "the first chunk", signature: signed(compact.slice(0, 10)) },
+    {
+      id: "cut_body",
+      how: "the number of characters",
+      body: `["${"ü".repeat(2_000)}"]`,
+      signature: signed(Buffer.from(`["${"ü".repeat(2_000)}"]`).subarray(0, 2_004)),
+    },
     { id: "empty_body", how: "a consumed stream", signature: signed("") },
   ];
 }

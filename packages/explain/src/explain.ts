@@ -24,8 +24,8 @@ export interface ExplainRequest {
    */
   readonly previousSecrets?: readonly SecretKey[] | undefined;
   /**
-   * Secrets of other endpoints. A value signed with one of them is reported as the mistake `other_secret`. Default:
-   * none.
+   * Secrets of other endpoints. A value signed with one of them is reported as the mistake `other_secret`. The first
+   * five take part in combinations. Default: none.
    */
   readonly otherSecrets?: readonly SecretKey[] | undefined;
 }
@@ -83,8 +83,8 @@ export interface BodyDifference {
  * matches the value. A mistake is never accepted: only the correct signature results in `same`. Upper-case hex digits,
  * which `verify` accepts, are a mistake here.
  *
- * Hostile bodies and values never cause an error. The work is bounded: about a hundred digests of a body, and up to
- * 10,000 more if it has at most 16,384 bytes. The function yields to the event loop after at most 1,000 digests, and
+ * Hostile bodies and values never cause an error. The work is bounded: about a hundred digests of a body, some 2,000
+ * of a body that was cut, and up to 10,000 more if it has at most 16,384 bytes. The function yields to the event loop after at most 1,000 digests, and
  * between the variants of a larger body.
  *
  * @throws ReceiverConfigError (as a rejection) `invalid_secret` for a current secret that a receiver would reject, or

@@ -46,11 +46,15 @@ export type MistakeId =
   | "pretty_printed_json"
   | "sorted_keys"
   | "invalid_utf8_replaced"
+  | "split_characters"
+  | "ascii"
   | "latin1"
   | "utf16"
   | "base64_body"
   | "quoted_body"
   | "placeholder_body"
+  | "doubled_body"
+  | "cut_body"
   | "empty_body";
 
 const rawBytes = "Sign the bytes of the body as they arrived, before any parser or decoder runs.";
@@ -70,12 +74,12 @@ export const mistakes: Readonly<Record<MistakeId, Omit<Mistake, "id">>> = {
       "Send the HMAC of the body instead. If the value has left your machine, rotate the secret.",
   },
   placeholder_value: {
-    text: "The value has no digest, or a placeholder such as `undefined` or `[object Promise]` in its place.",
+    text: "The value has no digest, or a placeholder such as `undefined`, `None` or `[object Promise]` in its place.",
     remedy: "Await the HMAC, and encode it as hex before you add the prefix.",
   },
   decorated_value: {
-    text: "The value has white space, quotes or the header name around it.",
-    remedy: "Remove everything around `sha256=` and the hex digits.",
+    text: "The value has white space, quotes, brackets or the header name around it, or its digits have quotes or `0x`.",
+    remedy: "Send only `sha256=` and the hex digits.",
   },
   missing_prefix: {
     text: "The prefix `sha256=` is missing.",
@@ -147,7 +151,7 @@ export const mistakes: Readonly<Record<MistakeId, Omit<Mistake, "id">>> = {
   },
   secret_hex_decoded: { text: "The key is the secret decoded from hex.", remedy: wholeSecret },
   secret_missing: {
-    text: "The key is empty or is a placeholder such as `undefined`.",
+    text: "The key is empty or is a placeholder such as `undefined` or `None`.",
     remedy: "Check the name of the variable that contains the secret, and check that it is set.",
   },
 
@@ -204,6 +208,14 @@ export const mistakes: Readonly<Record<MistakeId, Omit<Mistake, "id">>> = {
     text: "The body was decoded as UTF-8 before signing, which replaced its invalid bytes.",
     remedy: rawBytes,
   },
+  split_characters: {
+    text: "The chunks of the body were decoded one by one, which damaged a character that two chunks share.",
+    remedy: "Collect the bytes of all chunks, join them as bytes, and sign those.",
+  },
+  ascii: {
+    text: "The body was decoded or encoded as ASCII before signing, which replaced or removed all other characters.",
+    remedy: rawBytes,
+  },
   latin1: { text: "The body was decoded or encoded as Latin-1 before signing.", remedy: rawBytes },
   utf16: { text: "The body was encoded as UTF-16 before signing.", remedy: rawBytes },
   base64_body: {
@@ -218,6 +230,15 @@ export const mistakes: Readonly<Record<MistakeId, Omit<Mistake, "id">>> = {
   placeholder_body: {
     text: "A placeholder such as `[object Object]`, `{}` or `undefined` was signed instead of the body.",
     remedy: rawBytes,
+  },
+  doubled_body: {
+    text: "The body was signed twice in a row, as one text.",
+    remedy: "Collect the bytes of each request in a buffer of its own.",
+  },
+  cut_body: {
+    text: "Only the start of the body was signed.",
+    remedy:
+      "Read the body to its end before you sign it. Its length is a number of bytes, not of characters.",
   },
   empty_body: {
     text: "An empty body was signed.",

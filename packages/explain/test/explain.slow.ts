@@ -78,6 +78,14 @@ test.each([
     signature: signed(spaced, Buffer.from(oldSecret.slice(6), "base64")),
   },
   {
+    names: ["another endpoint", "parsed and serialized"],
+    signature: signed(JSON.stringify(JSON.parse(spaced)), otherSecret),
+  },
+  {
+    names: ["another endpoint", "without `whsec_`"],
+    signature: signed(spaced, otherSecret.slice(6)),
+  },
+  {
     names: ["indentation", "newline"],
     signature: signed(`${JSON.stringify(JSON.parse(spaced), null, 2)}\n`),
   },
@@ -321,6 +329,19 @@ describe("an unknown value", () => {
     const { checked } = await explained(Buffer.alloc(4 * 1_048_576 + 1, "x"), random);
     expect(checked).toContain("secret_space");
     expect(checked).not.toContain("newline_added");
+  });
+
+  test("has combinations with the first five secrets of other endpoints checked", async () => {
+    const others = Array.from({ length: 6 }, (_, index) => `whsec_other_${index}`);
+    const verdictOf = async (key = "") => {
+      const signature = signed(`${compact}\n`, key);
+      const request = { body: bytesOf(compact), signature, secrets: secret, otherSecrets: others };
+      const { verdict, checked } = await explain(request);
+      expect(checked).toContain("combinations");
+      return verdict;
+    };
+    expect(await verdictOf(others[4])).toBe("known_mistake");
+    expect(await verdictOf(others[5])).toBe("unknown");
   });
 
   test("has no combinations checked if there are more than 10,000", async () => {

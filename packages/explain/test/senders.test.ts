@@ -4,7 +4,7 @@ import { hmac } from "@svc-webhooks/schemes";
 import { hmacSigner, signers, testKeys } from "@svc-webhooks/schemes/sign";
 import { bundled } from "@svc-webhooks/kit/launch";
 import { fileURLToPath } from "node:url";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { explainRequest, judgeRequest, senders, type SenderName } from "../src/senders.js";
 
 // packages/cli/test/schemes.test.ts has an example of each mistake.
@@ -133,6 +133,26 @@ test("finds a body that was parsed and serialized again behind a public key", as
     const request = { scheme: "discord", headers, body: changed, secret: key, at } as const;
     expect(await explainRequest(request)).toMatchObject({ mistake: { id: "body_changed" } });
   }
+});
+
+describe.each([1, 2])("a list of %d events, each on its line", (count) => {
+  const events = Array.from({ length: count }, (_, id) => ({ id, event: "dropped" }));
+  const sent = `[${events.map((one) => JSON.stringify(one)).join(",\r\n")}]\r\n`;
+
+  test.each([
+    ["the last line break was removed", sent.trimEnd()],
+    ["CRLF became LF", sent.replaceAll("\r\n", "\n")],
+    ["CRLF became LF, without the last one", sent.replaceAll("\r\n", "\n").trim()],
+    ["it was parsed and serialized again", JSON.stringify(events)],
+  ])("has changed if %s", async (_what, arrived) => {
+    const { secret: key, signingSecret } = await testKeys("sendgrid");
+    const headers = Object.entries(
+      await signers.sendgrid(sent, { secret: signingSecret, at: Date.now() }),
+    );
+    const changed = new TextEncoder().encode(arrived);
+    const request = { scheme: "sendgrid", headers, body: changed, secret: key } as const;
+    expect(await explainRequest(request)).toMatchObject({ mistake: { id: "body_changed" } });
+  });
 });
 
 test.each(["SHA-1", "SHA-512"] as const)(

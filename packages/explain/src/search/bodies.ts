@@ -1,4 +1,4 @@
-import { fromBinary, toBase64, toBinary, utf16, utf8, type Bytes } from "./bytes.js";
+import { concat, fromBinary, toBase64, toBinary, utf16, utf8, type Bytes } from "./bytes.js";
 import { jsonTexts } from "./json-texts.js";
 import type { MistakeId } from "../mistakes.js";
 
@@ -39,11 +39,13 @@ export function* bodyVariants(body: Bytes, combine: boolean): Generator<BodyVari
   for (const decoded of [text, bare]) yield { ids: ["invalid_utf8_replaced"], body: utf8(decoded) };
   for (const json of jsonTexts(bare)) yield json && { ids: [json.id], body: utf8(json.text) };
   const others: readonly (readonly [MistakeId, readonly Bytes[]])[] = [
+    ["ascii", asciiOf(raw, text)],
     ["latin1", [utf8(raw), fromBinary(text), fromBinary(bare)]],
-    ["utf16", [utf16(text), utf16(bare)]],
+    ["utf16", [utf16(text), utf16(bare), utf16(text, true)]],
     ["base64_body", [utf8(toBase64(body))]],
     ["quoted_body", [utf8(JSON.stringify(text))]],
     ["placeholder_body", ["[object Object]", "{}", "undefined", "null"].map(utf8)],
+    ["doubled_body", [concat(body, body)]],
     ["empty_body", [utf8("")]],
   ];
   for (const [id, variants] of others) {
@@ -54,5 +56,49 @@ export function* bodyVariants(body: Bytes, combine: boolean): Generator<BodyVari
     if (!json?.file) continue;
     const ids = raw.endsWith("\n") ? [json.id] : [json.id, "newline_added" as const];
     yield { ids, body: utf8(`${json.text}\n`) };
+  }
+}
+
+/** Returns a body of which the characters outside ASCII were replaced, in the ways of several languages, or removed. */
+function asciiOf(raw: string, text: string): readonly Bytes[] {
+  const texts = [
+    text.replaceAll(/[^\0-\x7f]/g, "?"),
+    text.replaceAll(/[^\0-\x7f]/gu, "?"),
+    text.replaceAll(/[^\0-\x7f]/g, ""),
+    raw.replaceAll(/[^\0-\x7f]/g, "?"),
+    raw.replaceAll(/[^\0-\x7f]/g, "\uFFFD"),
+  ];
+  return /[^\0-\x7f]/.test(raw) ? texts.map(utf8) : [];
+}
+
+/** The most variants of a small body of one kind, and the most bytes of those of a larger one. */
+const most = { small: 1_024, bytes: 16_777_216 };
+
+/**
+ * Yields the body as buggy code has it that reads it in chunks: with a character that was cut between two of them, or
+ * without its end. There are too many of these variants to be combined with other mistakes.
+ *
+ * @param isSmall whether to cut off the end at each of the first places, and not only at likely ones
+ */
+export function* cutVariants(body: Bytes, isSmall: boolean): Generator<BodyVariant> {
+  const decode = (from: number, to: number) =>
+    utf8(new TextDecoder("utf-8", { ignoreBOM: true }).decode(body.subarray(from, to)));
+  let left = isSmall ? most.small : most.bytes / body.length;
+  for (let start = 0; start < body.length && left > 0; start += 1) {
+    const lead = body[start] ?? 0;
+    const end = start + (lead < 0xc2 ? 1 : 2 + Number(lead > 0xdf) + Number(lead > 0xef));
+    for (let cut = start + 1; cut < end; cut += 1) {
+      left -= 1;
+      const damaged = concat(decode(start, cut), decode(cut, end));
+      const before = concat(body.slice(0, start), damaged);
+      yield { ids: ["split_characters"], body: concat(before, body.slice(end)) };
+    }
+  }
+  const text = new TextDecoder().decode(body);
+  const characters = text.replaceAll(/[\ud800-\udbff][\udc00-\udfff]/g, "x").length;
+  const powers = Array.from({ length: 23 }, (_, power) => 2 ** power);
+  const first = Array.from({ length: isSmall ? most.small : 0 }, (_, index) => index + 1);
+  for (const size of new Set([text.length, characters, body.length - 1, ...powers, ...first])) {
+    if (size > 0 && size < body.length) yield { ids: ["cut_body"], body: body.slice(0, size) };
   }
 }

@@ -34,13 +34,13 @@ export function fromBinary(text: string): Bytes {
   return bytes;
 }
 
-/** Encodes text as UTF-16, low byte first. */
-export function utf16(text: string): Bytes {
+/** Encodes text as UTF-16, low byte first by default. */
+export function utf16(text: string, isBigEndian = false): Bytes {
   const bytes = new Uint8Array(text.length * 2);
   for (let index = 0; index < text.length; index += 1) {
     const unit = text.charCodeAt(index);
-    bytes[2 * index] = unit;
-    bytes[2 * index + 1] = unit >> 8;
+    bytes[2 * index + Number(isBigEndian)] = unit;
+    bytes[2 * index + Number(!isBigEndian)] = unit >> 8;
   }
   return bytes;
 }

@@ -15,6 +15,12 @@ export const exactKeys = (
 ): readonly KeyVariant[] =>
   keys.map((key) => ({ ids, key: typeof key === "string" ? utf8(key) : new Uint8Array(key) }));
 
+/** Returns the secrets of other endpoints as keys, and the keys that buggy code may make of them. */
+export const otherKeys = (others: readonly SecretKey[]): readonly KeyVariant[] => [
+  ...exactKeys(others, ["other_secret"]),
+  ...others.flatMap((key) => spoilt(key, ["other_secret"])),
+];
+
 /** Returns distinct keys. The current secrets come first, with no mistakes. */
 export function keyVariants(
   current: readonly SecretKey[],
@@ -25,7 +31,7 @@ export function keyVariants(
     ...exactKeys(previous, ["old_secret"]),
     ...current.flatMap((key) => spoilt(key, [])),
     ...previous.flatMap((key) => spoilt(key, ["old_secret"])),
-    ...["", "undefined", "null"].map((text) => ({
+    ...["", "undefined", "null", "None"].map((text) => ({
       ids: ["secret_missing" as const],
       key: utf8(text),
     })),
@@ -37,7 +43,7 @@ export function keyVariants(
   });
 }
 
-function spoilt(secret: SecretKey, old: readonly MistakeId[]): readonly KeyVariant[] {
+function spoilt(secret: SecretKey, already: readonly MistakeId[]): readonly KeyVariant[] {
   if (typeof secret !== "string") return [];
   const stripped = secret.replace(/^whsec_/, "");
   const isHex = /^(?:[0-9a-f]{2})+$/i.test(stripped);
@@ -60,6 +66,9 @@ function spoilt(secret: SecretKey, old: readonly MistakeId[]): readonly KeyVaria
     ],
   ];
   return keys.flatMap(([id, variants]) =>
-    variants.map((key) => ({ ids: [...old, id], key: typeof key === "string" ? utf8(key) : key })),
+    variants.map((key) => ({
+      ids: [...already, id],
+      key: typeof key === "string" ? utf8(key) : key,
+    })),
   );
 }

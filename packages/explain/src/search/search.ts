@@ -1,8 +1,8 @@
 import type { SecretKey } from "@svc-webhooks/core";
-import { bodyVariants, type BodyVariant } from "./bodies.js";
+import { bodyVariants, cutVariants, type BodyVariant } from "./bodies.js";
 import { concat, toBinary, toHex, type Bytes } from "./bytes.js";
 import { methods, type Method } from "./hash.js";
-import { exactKeys, keyVariants, type KeyVariant } from "./keys.js";
+import { exactKeys, keyVariants, otherKeys, type KeyVariant } from "./keys.js";
 import type { MistakeId } from "../mistakes.js";
 import { obviousMistake, parseValue, valueMistakes } from "./value.js";
 
@@ -39,6 +39,8 @@ export const changedBodyBytes: number = 4 * 1_048_576;
 const limits = {
   combinations: 10_000,
   combinedBodyBytes: 16_384,
+  /** There may be many secrets of other endpoints, so only these are combined with other mistakes. */
+  combinedOthers: 5,
 };
 
 /**
@@ -121,14 +123,16 @@ export async function search(
 
   const exact: BodyVariant = { ids: [], body };
   const keys = keyVariants(current, previous);
+  const others = otherKeys(other.slice(0, limits.combinedOthers));
   const rightKeys = keys.filter(isRight);
   const all = methods();
   const rightMethod = all.filter(isRight);
   const wrongMethods = all.filter((method) => !isRight(method));
   const found =
     (await compare(product([exact], keys, rightMethod))) ??
-    // There may be many secrets of other endpoints, so they are not combined with other mistakes.
-    (await compare(product([exact], exactKeys(other, ["other_secret"]), rightMethod))) ??
+    (await compare(
+      product([exact], [...exactKeys(other, ["other_secret"]), ...others], rightMethod),
+    )) ??
     (await compare(product([exact], rightKeys, wrongMethods)));
   if (found) return found;
 
@@ -149,8 +153,14 @@ export async function search(
     if (match) return match;
   }
 
+  for (const variant of body.length > changedBodyBytes ? [] : cutVariants(body, isSmall)) {
+    if (!isSmall) await turn();
+    const match = await compare(product([variant], rightKeys, rightMethod));
+    if (match) return match;
+  }
+
   if (isSmall) {
-    const combinations = product(bodies, keys, all)
+    const combinations = [...product(bodies, keys, all), ...product(bodies, others, all)]
       .filter(({ body: variant, key, method }) => [variant, key, method].filter(isRight).length < 2)
       .toSorted((a, b) => idsOf(a).length - idsOf(b).length);
     const next = combinations[limits.combinations];

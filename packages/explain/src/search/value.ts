@@ -42,7 +42,7 @@ export function obviousMistake(
   const holds = (secret: SecretKey) =>
     typeof secret === "string" && secret.length >= 8 && given.includes(secret);
   if (secrets.some(holds)) return "secret_in_value";
-  return /^(?:sha\d+=)?(?:\[object \w+\]|undefined|null|NaN)?$/.test(given)
+  return /^(?:sha\d+=)?(?:\[object \w+\]|undefined|null|NaN|None|<nil>)?$/.test(given)
     ? "placeholder_value"
     : undefined;
 }
@@ -52,11 +52,14 @@ export function parseValue(given: string): MistakesIn {
   if (given.length > longest) return () => undefined;
   const value = given
     .replace(/^\s*x-svc-signature\s*:/i, "")
-    .replaceAll(/^[\s"'`]+|[\s"'`]+$/g, "");
-  const [, prefix = "", digits = ""] =
+    .replaceAll(/^(?:[\s"'`[]|b(?=['"]))+|[\s"'`\]]+$/g, "");
+  const [, prefix = "", decorated = ""] =
     /^((?:[A-Za-z][\w-]{0,15}[=:]\s*){0,3})(.*)$/s.exec(value) ?? [];
+  // Python writes bytes as b'…', and several languages write hex with 0x.
+  const digits = decorated.replace(/^(?:b?['"]|0x(?=[0-9a-f]+$))/i, "");
   const encoding = encodingOf(digits);
-  const decoration: readonly MistakeId[] = value === given ? [] : ["decorated_value"];
+  const decoration: readonly MistakeId[] =
+    value === given && digits === decorated ? [] : ["decorated_value"];
   return (hex, hash) => {
     const found = encoding(hex);
     return found && [...found, ...prefixMistakes(prefix, hash), ...decoration];

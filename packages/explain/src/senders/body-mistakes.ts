@@ -13,9 +13,13 @@ export const exactBytes =
 function originalsOf(body: Uint8Array): readonly (readonly [text: string, original: string])[] {
   const text = textOf(body);
   const trimmed = text.trim();
+  const lines = text.replaceAll(/\r?\n/g, "\r\n");
   return [
     ["White space was added at the start or end of the body.", trimmed],
     ["The newline at the end of the body was removed.", `${text}\n`],
+    ["The newline at the end of the body was removed.", `${trimmed}\r\n`],
+    ["The line endings of the body were changed.", lines],
+    ["The line endings of the body were changed.", `${lines.trim()}\r\n`],
     ...jsonOf(trimmed).map((json) => ["The body was parsed and serialized again.", json] as const),
   ];
 }
@@ -36,8 +40,14 @@ function jsonOf(text: string): readonly string[] {
     const value: unknown = JSON.parse(text);
     const compact = JSON.stringify(value);
     const [spaces, most] = [spacesIn(compact), mostIndentation(compact.length)];
+    // Twilio SendGrid writes each event of a list on a line of its own.
+    const list = Array.isArray(value) ? value.map((one) => JSON.stringify(one)) : undefined;
     const indents = [2, 4].filter((indent) => indent * spaces <= most);
-    return [compact, ...indents.map((indent) => JSON.stringify(value, null, indent))];
+    return [
+      compact,
+      ...(list ? [`[${list.join(",\r\n")}]\r\n`] : []),
+      ...indents.map((indent) => JSON.stringify(value, null, indent)),
+    ];
   } catch {
     return [];
   }
