@@ -107,6 +107,7 @@ export const badToStrangers: Readonly<Record<string, () => HandWrittenReceiver>>
     rememberingForgeries(({ headers }) => headers["x-svc-delivery-id"]),
   "refuses a forged copy of an event that is done, with 4xx": trustingCopies,
   "refuses a signature whose key is empty, undefined or null": withKey(""),
+  "refuses a signature whose key is the secret of an example": withKey("secret"),
   "refuses an HMAC with a hash other than SHA-256": withHash("md5"),
   "refuses a hash of the body without a key": () =>
     accepting((body, signature) => signature === `sha256=${plainHash(body)}`),
@@ -253,6 +254,24 @@ export const variants: readonly (readonly [
     "refuses a delivery without a signature, whatever its other headers",
     "later attempts",
     trusting(({ headers }) => Number(headers["x-svc-attempt"]) > 1),
+  ],
+  [
+    "refuses a delivery without a signature, whatever its other headers",
+    "attempts after the second",
+    trusting(({ headers }) => Number(headers["x-svc-attempt"]) > 2),
+  ],
+  ...["text/plain", "multipart/form-data"].map(
+    (type) =>
+      [
+        "refuses a delivery without a signature, whatever its other headers",
+        type,
+        trusting(({ headers }) => headers["content-type"]?.startsWith(type) === true),
+      ] as const,
+  ),
+  [
+    "does not handle a captured body again under another delivery id or without one",
+    "the event id in the header",
+    () => bad({ key: (_event, { headers }) => String(headers["x-svc-event-id"]) }),
   ],
   [
     "refuses a signature that is too short, too long or not hex, with 4xx",

@@ -54,7 +54,10 @@ const prefix = [
   "refuses a signature without its prefix",
   "refuses the right digits after a wrong prefix",
 ];
-const textKey = ["refuses a signature whose key is empty, undefined or null"];
+const textKey = [
+  "refuses a signature whose key is empty, undefined or null",
+  "refuses a signature whose key is the secret of an example",
+];
 
 test.each<readonly [SchemeName, readonly string[]]>([
   ["stripe", unsignedIds],

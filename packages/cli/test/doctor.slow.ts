@@ -176,7 +176,7 @@ describe("finds nothing wrong with hand-written receivers without a mistake", ()
     const url = `http://127.0.0.1:${await listen(locking(isGenuine, 429, 3))}/`;
     const { code, stdout } = await cli(["doctor", url, "--secret-env=SECRET"]);
     expect(code).toBe(0);
-    expect(stdout).toContain("\nStopped after 5 of 28 probes; no mistake found so far.\n");
+    expect(stdout).toContain("\nStopped after 5 of 35 probes; no mistake found so far.\n");
     expect(stdout).not.toContain("No mistake found.");
   });
 
@@ -248,7 +248,7 @@ describe("findings that a lock or a limit interrupts are printed", () => {
   test.each(locks)("an altered body before a lock with %s", async (_name, lock) => {
     const trimmed = (body: Buffer, signature: string) =>
       signature === signed(body.toString().trim());
-    const { ids, value } = await examine(locking(trimmed, lock, 20));
+    const { ids, value } = await examine(locking(trimmed, lock, 26));
     expect(ids).toEqual(["body_altered"]);
     expect(value["not_judged"]).toHaveLength(6);
   });
@@ -559,7 +559,35 @@ const bad: readonly Bad[] = [
     ),
     ids: ["some_unsigned_accepted"],
   },
-  ...["", "undefined", "null"].map((key) => ({
+  {
+    name: "attempts after the second that are not verified",
+    listener: handWritten(
+      (body, signature, { headers }) =>
+        isGenuine(body, signature) || (signature === "" && Number(headers["x-svc-attempt"]) > 2),
+    ),
+    ids: ["some_unsigned_accepted"],
+  },
+  ...["text/plain", "multipart/form-data"].map((type) => ({
+    name: `${type} that is not verified`,
+    listener: handWritten(
+      (body, signature, { headers }) =>
+        isGenuine(body, signature) || headers["content-type"]?.startsWith(type) === true,
+    ),
+    ids: ["some_unsigned_accepted"],
+  })),
+  {
+    name: "a body that is decompressed",
+    listener: app((one) => {
+      one.use(expressApp.raw({ type: "*/*" }));
+      one.post("/webhooks", (request, response) => {
+        const { body, headers } = request as { body: Buffer; headers: IncomingMessage["headers"] };
+        const isRight = isGenuine(Buffer.from(body), String(headers["x-svc-signature"] ?? ""));
+        response.sendStatus(isRight ? 200 : 401);
+      });
+    }),
+    ids: ["compressed_accepted"],
+  },
+  ...["", "undefined", "null", "None", "secret", "whsec_test"].map((key) => ({
     name: `a secret that may also be ${JSON.stringify(key)}`,
     listener: handWritten((body: Buffer, signature: string) =>
       [signed(body), signed(body, key)].includes(signature),

@@ -1,13 +1,13 @@
 import { saw, type Examining } from "./examining.js";
-import { finding } from "./findings.js";
+import { finding, type FindingId } from "./findings.js";
 import { afterForgeries, expectUnlocked } from "./forged.js";
 import { identify } from "./identify.js";
 import { isSuccess, newDeliveryId } from "./probe.js";
 
 /** The number of probes that {@link examineAccepted} sends to a receiver without mistakes. */
-export const acceptedProbes = 9;
+export const acceptedProbes = 10;
 
-/** Sends the other deliveries that a receiver must accept if it accepts a genuine one. */
+/** Sends the other deliveries whose signature a receiver that accepts a genuine one could verify. */
 export async function examineAccepted(examining: Examining): Promise<void> {
   const { ask, bodies, expectMore, findings, send, signing } = examining;
   const { plain } = bodies;
@@ -53,7 +53,19 @@ export async function examineAccepted(examining: Examining): Promise<void> {
   if (big.error === "timeout") findings.push(finding("hangs", saw(big)));
   else if (!isSuccess(big)) findings.push(finding("large_refused", saw(big)));
 
+  if (!findings.some(({ id }) => explainsCompressed.has(id))) {
+    const compressed = await send(await signing.compressed(plain()));
+    if (isSuccess(compressed)) findings.push(finding("compressed_accepted", saw(compressed)));
+  }
+
   await send({ name: "half a body", body: plain(), how: "half" });
   const after = await send({ name: "a genuine delivery after half a body", body: plain() });
   if (!isSuccess(after)) findings.push(finding("stops_serving", saw(after)));
 }
+
+/** The findings of receivers that accept a compressed body for the same reason. */
+const explainsCompressed: ReadonlySet<FindingId> = new Set([
+  "parser_before_receiver",
+  "unsigned_accepted",
+  "wrong_secret_accepted",
+] as const);

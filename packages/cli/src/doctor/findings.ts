@@ -89,7 +89,7 @@ const texts = {
   },
   missing_secret_accepted: {
     cause:
-      "The receiver accepts signatures made with an empty or undefined secret. Anyone can make such signatures.",
+      "The receiver accepts signatures made with an empty or undefined secret, or with the secret of an example. Anyone can make such signatures.",
     fix: "Verify only with the endpoint's secret, and refuse to start without one.",
   },
   plain_hash_accepted: {
@@ -100,6 +100,11 @@ const texts = {
   altered_body_accepted: {
     cause: "The receiver does not check the signature against the bytes of this body.",
     fix: verifyFirst,
+  },
+  compressed_accepted: {
+    cause:
+      "The receiver, or something in front of it, decompresses the body before it is verified. The signature covers the bytes as sent, and anyone can send a small body that decompresses to gigabytes.",
+    fix: "Turn decompression off, for example with express.raw({ inflate: false }).",
   },
   prefix_not_checked: {
     cause: "The receiver does not require the documented lower-case prefix sha256=.",

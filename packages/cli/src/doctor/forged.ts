@@ -3,7 +3,7 @@ import { finding, type Finding, type FindingId } from "./findings.js";
 import { isSuccess, type Probe, type Reply } from "./probe.js";
 
 /** The number of deliveries that must be rejected. */
-export const forgedProbes = 18;
+export const forgedProbes = 24;
 
 /**
  * Sends deliveries that must be rejected. Their findings are recorded even if a rate limit or a lockout ends the

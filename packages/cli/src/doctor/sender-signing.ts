@@ -5,11 +5,12 @@ import type { Sender } from "../schemes/table.js";
 import { newDeliveryId } from "./probe.js";
 import { bodyVariants, type GuessKind } from "./guesses.js";
 import {
-  emptyBody,
-  formType,
+  compressed,
+  knownSecrets,
   otherDigit,
   signed,
   unsigned,
+  unsignedKinds,
   type Forgery,
   type SignedFacts,
   type Signing,
@@ -56,16 +57,7 @@ export function senderSigning(
       const hash = createHash("sha256").update(body).digest("hex");
       const all: readonly Forgery[] = [
         ["unsigned_accepted", "a delivery without a signature", unsigned],
-        [
-          "some_unsigned_accepted",
-          "a form without a signature",
-          { ...unsigned, headers: formType },
-        ],
-        [
-          "some_unsigned_accepted",
-          "an empty body without a signature",
-          { ...unsigned, body: emptyBody },
-        ],
+        ...unsignedKinds,
         one(
           "altered_body_accepted",
           "the signature of another body",
@@ -90,6 +82,11 @@ export function senderSigning(
       return all.filter(([, , change]) => change.signature !== genuine);
     },
 
+    async compressed(body) {
+      const facts = newFacts();
+      return compressed(body, { signature: await valueOf(body, facts), ...facts });
+    },
+
     async guessesOf(body) {
       const facts = newFacts();
       const guess = async (kind: GuessKind, message: Uint8Array | string, key = secret) => ({
@@ -112,21 +109,23 @@ export function senderSigning(
 
   /** Returns signatures with keys that are missing, unless the sender's form of a key excludes them. */
   async function missingSecrets(body: Uint8Array, facts: SignedFacts): Promise<readonly Forgery[]> {
-    const values = ["undefined", "null"].map(async (key) => {
-      try {
-        const signature = await valueOf(body, facts, key);
-        return [
-          signed(
-            "missing_secret_accepted",
-            `a signature made with the secret ${key}`,
-            signature,
-            facts,
-          ),
-        ];
-      } catch {
-        return [];
-      }
-    });
+    const values = knownSecrets
+      .filter((key) => key !== secret)
+      .map(async (key) => {
+        try {
+          const signature = await valueOf(body, facts, key);
+          return [
+            signed(
+              "missing_secret_accepted",
+              `a signature made with the secret ${key}`,
+              signature,
+              facts,
+            ),
+          ];
+        } catch {
+          return [];
+        }
+      });
     return (await Promise.all(values)).flat();
   }
 

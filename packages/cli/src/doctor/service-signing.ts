@@ -3,7 +3,16 @@ import { headerNames, sign } from "@svc-webhooks/core";
 import { explain } from "@svc-webhooks/explain";
 import { bodyGuesses, keyGuesses, signedWith } from "./guesses.js";
 import { eventIdOf } from "./probe.js";
-import { emptyBody, formType, otherDigit, signed, unsigned, type Signing } from "./signing.js";
+import {
+  compressed,
+  knownSecrets,
+  otherDigit,
+  signed,
+  unsigned,
+  unsignedKinds,
+  type Forgery,
+  type Signing,
+} from "./signing.js";
 
 /** Signs with the key of the service's deliveries. */
 export const serviceSigning = (secret: string, previousSecrets: readonly string[]): Signing => ({
@@ -34,17 +43,12 @@ export const serviceSigning = (secret: string, previousSecrets: readonly string[
     const hash = createHash("sha256").update(body).digest("hex");
     return [
       ["unsigned_accepted", "a delivery without a signature", unsigned],
-      [
+      ...[2, 9].map((attempt): Forgery => [
         "some_unsigned_accepted",
-        "a later attempt without a signature",
-        { ...unsigned, attempt: 2 },
-      ],
-      ["some_unsigned_accepted", "a form without a signature", { ...unsigned, headers: formType }],
-      [
-        "some_unsigned_accepted",
-        "an empty body without a signature",
-        { ...unsigned, body: emptyBody },
-      ],
+        `attempt ${attempt} without a signature`,
+        { ...unsigned, attempt },
+      ]),
+      ...unsignedKinds,
       signed("wrong_secret_accepted", "a signature made with another secret", forged),
       signed(
         "altered_body_accepted",
@@ -55,7 +59,7 @@ export const serviceSigning = (secret: string, previousSecrets: readonly string[
       signed("prefix_not_checked", "a signature without sha256=", genuine.replace("sha256=", "")),
       signed("prefix_not_checked", "a signature after foo=", genuine.replace("sha256=", "foo=")),
       signed("prefix_not_checked", "a signature after SHA256=", genuine.replace("sha", "SHA")),
-      ...["", "undefined", "null"].map((key) =>
+      ...["", ...knownSecrets.filter((key) => key !== secret)].map((key) =>
         signed(
           "missing_secret_accepted",
           key === ""
@@ -83,6 +87,8 @@ export const serviceSigning = (secret: string, previousSecrets: readonly string[
       signed("wrong_secret_accepted", "an empty signature", ""),
     ];
   },
+
+  compressed: async (body) => compressed(body, { signature: await sign(body, secret) }),
 
   guessesOf: async (body) => ({
     keys: keyGuesses(body, secret, previousSecrets),

@@ -1,3 +1,4 @@
+import { gzipSync } from "node:zlib";
 import type { Bodies } from "./bodies.js";
 import type { FindingId } from "./findings.js";
 import type { Guess, Mistaken } from "./guesses.js";
@@ -14,6 +15,8 @@ export interface Signing {
   /** Signs a body with a random key, or spoils its signature. */
   readonly forgery: (body: Uint8Array) => Promise<Pick<Probe, "body" | "signature"> & SignedFacts>;
   readonly forgeriesOf: (body: Uint8Array, bodies: Bodies) => Promise<readonly Forgery[]>;
+  /** Returns a compressed body with the genuine signature of its text, which must be rejected. */
+  readonly compressed: (body: Uint8Array) => Promise<Probe>;
   /** Returns the signatures that mistaken receivers compute for a body. */
   readonly guessesOf: (
     body: Uint8Array,
@@ -38,6 +41,36 @@ export const unsigned = { signature: undefined } as const;
 
 export const otherDigit = (digit: string): string => (digit === "0" ? "1" : "0");
 
-export const emptyBody: Uint8Array = new Uint8Array();
+/** The deliveries without a signature that a receiver could let through because of their type, or without a body. */
+export const unsignedKinds: readonly Forgery[] = [
+  ...(
+    [
+      ["a form", "application/x-www-form-urlencoded"],
+      ["text", "text/plain"],
+      ["a form with files", "multipart/form-data; boundary=x"],
+    ] as const
+  ).map(([what, type]): Forgery => [
+    "some_unsigned_accepted",
+    `${what} without a signature`,
+    { ...unsigned, headers: { "content-type": type } },
+  ]),
+  [
+    "some_unsigned_accepted",
+    "an empty body without a signature",
+    { ...unsigned, body: new Uint8Array() },
+  ],
+];
 
-export const formType = { "content-type": "application/x-www-form-urlencoded" } as const;
+/** The texts of missing secrets, and the secrets of examples. */
+export const knownSecrets = ["undefined", "null", "None", "secret", "whsec_test"] as const;
+
+/** Returns a compressed body with the genuine signature of its text. */
+export const compressed = <Genuine extends Pick<Probe, "signature"> & SignedFacts>(
+  body: Uint8Array,
+  genuine: Genuine,
+) => ({
+  name: "a compressed body with the signature of its text",
+  ...genuine,
+  body: gzipSync(body),
+  headers: { "content-encoding": "gzip" },
+});

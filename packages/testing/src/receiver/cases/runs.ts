@@ -47,10 +47,14 @@ const marker = crypto.randomUUID();
 const failedRun = () => Promise.reject(new Error(`the handler has failed (${marker})`));
 const failFirst = (run: number) => (run === 1 ? failedRun() : undefined);
 
-/** Returns the headers of a delivery under another id, or none. */
-const underId = (delivery: UniqueDelivery, id: string | undefined) => ({
+/** Returns the headers of a delivery with other values in each unsigned header that has an id. */
+const underIds = (delivery: UniqueDelivery, idOf: (name: string) => string | undefined) => ({
   ...delivery.headers,
-  ...Object.fromEntries(signingOf(delivery).idHeaders.map((name) => [name, id])),
+  ...Object.fromEntries(
+    [...signingOf(delivery).idHeaders, headerNames.eventId]
+      .filter((name) => delivery.headers[name] !== undefined)
+      .map((name) => [name, idOf(name)]),
+  ),
 });
 
 const signsId = (sender: Sender) => sender.signsId;
@@ -175,7 +179,7 @@ export const runs: readonly ReceiverCase[] = [
       const delivery = await probe.delivery();
       await probe.send(delivery);
       for (const id of [`dlv_${crypto.randomUUID()}`, undefined]) {
-        await probe.send({ ...delivery, headers: underId(delivery, id) });
+        await probe.send({ ...delivery, headers: underIds(delivery, () => id) });
       }
       await probe.ranOnce(delivery.eventId);
     },
@@ -191,8 +195,10 @@ export const runs: readonly ReceiverCase[] = [
     async run(probe) {
       const [captured, next] = [await probe.delivery(), await probe.delivery()];
       await probe.send(captured);
-      const [idHeader = ""] = signingOf(next).idHeaders;
-      await probe.send({ ...captured, headers: underId(captured, next.headers[idHeader]) });
+      await probe.send({
+        ...captured,
+        headers: underIds(captured, (name) => next.headers[name]),
+      });
       await probe.handles(next);
     },
   },

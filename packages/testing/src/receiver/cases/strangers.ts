@@ -29,12 +29,15 @@ export const forged = (delivery: SignedDelivery): Promise<SignedDelivery> =>
 const keyed = (key: string) => (body: Uint8Array) =>
   `sha256=${createHmac("sha256", key).update(body).digest("hex")}`;
 
-/** Signs with the text of a missing value. Schemes refuse an empty key. */
-const signedWithout = async (probe: ReceiverProbe): Promise<void> => {
-  const texts = ["undefined", "null", "None"];
-  if (!probe.scheme) return refusesAll(["", ...texts].map(keyed))(probe);
-  for (const text of texts) await refuses((delivery) => tamper.wrongSecret(delivery, text))(probe);
-};
+/** Signs with each of these keys that is not the secret. Schemes refuse an empty key. */
+const signedWith =
+  (keys: readonly string[]) =>
+  async (probe: ReceiverProbe): Promise<void> => {
+    const texts = keys.filter((key) => key !== probe.secret && !(probe.scheme && key === ""));
+    if (!probe.scheme) return refusesAll(texts.map(keyed))(probe);
+    for (const text of texts)
+      await refuses((delivery) => tamper.wrongSecret(delivery, text))(probe);
+  };
 
 /** Returns a place in the digits by its share of their number. */
 const digitAt = (share: number) => (digits: string) => Math.floor(digits.length * share);
@@ -82,7 +85,16 @@ export const strangers: readonly ReceiverCase[] = [
     schemeSource: sources.validSignature,
     fix: "If your receiver has no secret, anyone can create a valid signature. Do not start the receiver if the secret is not set.",
     isSkippedFor: ({ hasTextKeys }) => !hasTextKeys,
-    run: signedWithout,
+    run: signedWith(["", "undefined", "null", "None"]),
+  },
+  {
+    title: "refuses a signature whose key is the secret of an example",
+    level: "must",
+    source: sources.exactBytes,
+    schemeSource: sources.validSignature,
+    fix: "If your receiver falls back to a secret that anyone can read, anyone can create a valid signature. Do not start the receiver if the secret is not set.",
+    isSkippedFor: ({ hasTextKeys }) => !hasTextKeys,
+    run: signedWith(["secret", "whsec_test"]),
   },
   {
     title: "refuses an HMAC with a hash other than SHA-256",
