@@ -8,6 +8,7 @@ import { readScenario } from "./scenario/read-scenario.js";
 import { reportText } from "./scenario/report.js";
 
 export { openInBrowser };
+export { tlsText } from "./network/tls-text.js";
 export { faultKinds } from "./state/records.js";
 
 /**

@@ -84,6 +84,7 @@ export async function examine(options: ExamineOptions): Promise<Examination> {
 /** Returns the finding about a reply that did not arrive, or undefined if it did. */
 export function lostReply(reply: Reply, hasForged = false): Finding | undefined {
   if (reply.status !== null) return undefined;
+  if (reply.tls !== undefined) return finding("tls", saw(reply), { cause: reply.tls });
   if (reply.error === "timeout") return finding("hangs", saw(reply));
   const isRefused = /ECONNREFUSED|ETIMEDOUT|ENOTFOUND|EHOSTUNREACH|ENETUNREACH/.test(
     reply.error ?? "",
@@ -105,4 +106,5 @@ const droppedForgery = {
 };
 
 /** Returns whether a connection got no response although it was accepted, or may have been. */
-const isDropped = (lost: Finding | undefined) => lost !== undefined && lost.id !== "unreachable";
+const isDropped = (lost: Finding | undefined) =>
+  lost !== undefined && lost.id !== "unreachable" && lost.id !== "tls";

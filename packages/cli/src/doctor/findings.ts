@@ -25,6 +25,10 @@ const texts = {
     cause: "No server accepts connections at this address and port.",
     fix: "Start the receiver, and check the port.",
   },
+  tls: {
+    cause: "No TLS connection to the receiver was established.",
+    fix: "Pass a URL whose scheme, host and port are those of the receiver's certificate. For a local certificate, set NODE_EXTRA_CA_CERTS to its file, or to that of its authority, when you start this command.",
+  },
   hangs: {
     cause:
       "The receiver does not respond in time. The usual causes are a body that a parser has already consumed, an uncaught error, and a handler that takes longer than --timeout.",

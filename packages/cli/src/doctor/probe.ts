@@ -6,6 +6,7 @@ import { messageOf } from "../errors.js";
 import { outcomeIn } from "../lib/outcome.js";
 import { readUpTo } from "../lib/read.js";
 import type { Target } from "../lib/target.js";
+import { explainTls, TlsError } from "../lib/tls.js";
 
 /** A request to a receiver. */
 export interface Probe {
@@ -33,6 +34,8 @@ export interface Reply {
   readonly status: number | null;
   /** The reason for a missing response: `timeout`, or the connection error. */
   readonly error: string | null;
+  /** The reason for which no TLS connection was established. */
+  readonly tls?: string;
   /** The outcome code, if the receiver uses svc-webhooks. */
   readonly code?: OutcomeCode;
   readonly location?: string;
@@ -105,10 +108,14 @@ export function sender({ target, headersOf, timeoutMs, signal, onSkew }: SendOpt
       outgoing.on("error", reject);
       outgoing.once("close", () => reject(new Error("closed")));
     });
-    const result = response.then(readReply).catch((error: unknown) => ({
-      status: null,
-      error: timeout.aborted ? "timeout" : messageOf(error),
-    }));
+    const result = response.then(readReply).catch(async (error: unknown) => {
+      const explained = await explainTls(error, target.url);
+      return {
+        status: null,
+        error: timeout.aborted ? "timeout" : messageOf(error),
+        ...(explained instanceof TlsError && { error: explained.code, tls: explained.message }),
+      };
+    });
     if (how === undefined) {
       outgoing.end(body);
       isSent = true;

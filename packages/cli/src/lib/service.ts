@@ -4,6 +4,7 @@ import { Failure, isRefusal, UsageError } from "../errors.js";
 import { fetchFrom } from "./fetch.js";
 import { secretFrom } from "./secret.js";
 import { resolveTarget } from "./target-rule.js";
+import { explainTls, TlsError } from "./tls.js";
 
 /** The default URL of `svc-webhooks sandbox`. */
 const sandboxUrl = "http://127.0.0.1:4010";
@@ -80,7 +81,8 @@ export async function callService<Result>(
     return await work(createClient({ baseUrl, apiKey, fetch }));
   } catch (error) {
     context.signal.throwIfAborted();
-    throw error instanceof SvcError ? explained(error, baseUrl, isHere) : error;
+    if (!(error instanceof SvcError)) throw error;
+    throw (await tlsFailure(error, baseUrl)) ?? explained(error, baseUrl, isHere);
   }
 }
 
@@ -136,6 +138,16 @@ function withFlag({ message, param = "" }: SvcError): string {
   if (flag === undefined || !message.startsWith(`${param} `)) return message;
   const which = index === "0" ? flag : `${flag} number ${Number(index) + 1}`;
   return which + message.slice(param.length);
+}
+
+/** Returns the failure of a TLS connection, or undefined if the error has another cause. */
+async function tlsFailure({ code, cause }: SvcError, baseUrl: string) {
+  if (code !== "connection_failed") return undefined;
+  for (let one = cause; one instanceof Error; one = one.cause) {
+    const failed = one instanceof TlsError ? one : await explainTls(one, new URL(baseUrl));
+    if (failed instanceof TlsError) return new Failure(code, failed.message, checkUrl);
+  }
+  return undefined;
 }
 
 /** Converts an error of the client to one for the command line, with a fix. */

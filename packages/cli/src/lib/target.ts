@@ -1,6 +1,7 @@
 import { request as httpRequest, type ClientRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import type { LookupFunction, Socket } from "node:net";
+import { explainTls } from "./tls.js";
 
 export type HeaderList = readonly (readonly [name: string, value: string])[];
 
@@ -71,11 +72,14 @@ function through(
       new Promise((respond, reject) => {
         const sending = open({ ...outgoing, length: body.length }, signal);
         sending.once("response", respond);
-        sending.on("error", reject);
+        sending.on("error", async (error) => reject(await explainTls(error, url)));
         for (const event of ["upgrade", "connect"]) {
           sending.once(event, (_response, socket: Socket) => socket.destroy());
         }
-        sending.once("close", () => reject(new Error("it closed the connection")));
+        // An error that is explained is reported first.
+        sending.once("close", () => {
+          if (!sending.errored) reject(new Error("it closed the connection"));
+        });
         sending.end(body);
       }),
   };

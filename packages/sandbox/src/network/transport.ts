@@ -1,6 +1,7 @@
 import { type IncomingMessage, request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { setImmediate } from "../lib/timers.js";
+import { tlsText } from "./tls-text.js";
 import {
   type Address,
   allowedAddresses,
@@ -242,7 +243,7 @@ function describe(error: NodeJS.ErrnoException, url: URL, phase: Phase): Failure
   }
   const closed = code === "ECONNRESET" || code === "EPIPE";
   if (!closed && (phase === "handshake" || /^(?:ERR_SSL_|EPROTO$)/.test(code))) {
-    return { kind: "tls", text: tlsText(error, host) };
+    return { kind: "tls", text: tlsText(error, host, "start the sandbox") };
   }
   return { kind: "reset", text: `The connection was closed ${moments[phase]}.` };
 }
@@ -269,32 +270,6 @@ const moments: Record<Phase, string> = {
   open: "before a response arrived",
   response: "in the middle of the response",
 };
-
-function tlsText({ code = "", message }: NodeJS.ErrnoException, host: string): string {
-  switch (code) {
-    case "DEPTH_ZERO_SELF_SIGNED_CERT":
-      return `The certificate is self-signed. ${trusting("this certificate")}`;
-    case "SELF_SIGNED_CERT_IN_CHAIN":
-    case "UNABLE_TO_GET_ISSUER_CERT":
-    case "UNABLE_TO_GET_ISSUER_CERT_LOCALLY":
-    case "UNABLE_TO_VERIFY_LEAF_SIGNATURE":
-      return `Node cannot verify the issuer of the certificate. Either the receiver does not send its intermediate certificates, or Node does not trust the authority. ${trusting("the authority's root certificate")}`;
-    case "CERT_HAS_EXPIRED":
-      return "The certificate has expired.";
-    case "CERT_NOT_YET_VALID":
-      return "The certificate is not valid yet.";
-    case "ERR_TLS_CERT_ALTNAME_INVALID":
-      return `The certificate is not valid for ${host}.`;
-  }
-  // Node 20 reports EPROTO for all TLS protocol errors, with the reason only in OpenSSL's line.
-  const reason = /:SSL routines:[^:]*:([^:]+)/.exec(message)?.[1] ?? message;
-  return /wrong version number|packet length too long|http request/.test(reason)
-    ? "The receiver does not use TLS on this port. Use an http: URL, or the port on which the receiver serves HTTPS."
-    : `The TLS connection failed (${reason}).`;
-}
-
-const trusting = (content: string): string =>
-  `To trust it, start the sandbox with NODE_EXTRA_CA_CERTS=FILE, where FILE contains ${content}.`;
 
 /** Resolves like `promise`, or to undefined if the signal aborts first. */
 function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T | undefined> {

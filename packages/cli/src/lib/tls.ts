@@ -1,0 +1,27 @@
+const codes = /^(?:ERR_SSL_|ERR_TLS_|EPROTO$|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;
+
+/** Returns an error whose message explains why a TLS connection failed, or the error itself if it has another cause. */
+export async function explainTls(error: unknown, { hostname }: URL): Promise<unknown> {
+  if (!(error instanceof Error)) return error;
+  const { code = "" } = error as NodeJS.ErrnoException;
+  // A server without TLS either responds in plain text, which Node reports with a code of OpenSSL, or hangs up.
+  if (code === "ECONNRESET" && error.message.includes("before secure TLS connection"))
+    return new TlsError(hungUp, code, error);
+  if (!codes.test(code)) return error;
+  // The sandbox takes long to load, and few requests fail.
+  const { tlsText } = await import("@svc-webhooks/sandbox/command");
+  return new TlsError(tlsText(error, hostname, "start this command"), code, error);
+}
+
+const hungUp =
+  "The connection was closed during the TLS handshake. If the receiver does not use TLS on this port, use an http: URL, or the port on which it serves HTTPS.";
+
+/** A TLS connection could not be established. */
+export class TlsError extends Error {
+  readonly code: string;
+
+  constructor(message: string, code: string, cause: Error) {
+    super(message, { cause });
+    this.code = code;
+  }
+}

@@ -1,0 +1,34 @@
+/**
+ * Describes why a TLS connection failed.
+ *
+ * @param starting how to start the program that connects, such as `start the sandbox`
+ */
+export function tlsText(
+  { code = "", message }: NodeJS.ErrnoException,
+  host: string,
+  starting: string,
+): string {
+  const trusting = (content: string): string =>
+    `To trust it, ${starting} with NODE_EXTRA_CA_CERTS=FILE, where FILE contains ${content}.`;
+
+  switch (code) {
+    case "DEPTH_ZERO_SELF_SIGNED_CERT":
+      return `The certificate is self-signed. ${trusting("this certificate")}`;
+    case "SELF_SIGNED_CERT_IN_CHAIN":
+    case "UNABLE_TO_GET_ISSUER_CERT":
+    case "UNABLE_TO_GET_ISSUER_CERT_LOCALLY":
+    case "UNABLE_TO_VERIFY_LEAF_SIGNATURE":
+      return `Node cannot verify the issuer of the certificate. Either the receiver does not send its intermediate certificates, or Node does not trust the authority. ${trusting("the authority's root certificate")}`;
+    case "CERT_HAS_EXPIRED":
+      return "The certificate has expired.";
+    case "CERT_NOT_YET_VALID":
+      return "The certificate is not valid yet.";
+    case "ERR_TLS_CERT_ALTNAME_INVALID":
+      return `The certificate is not valid for ${host}.`;
+  }
+  // Node 20 reports EPROTO for all TLS protocol errors, with the reason only in OpenSSL's line.
+  const reason = /:SSL routines:[^:]*:([^:]+)/.exec(message)?.[1] ?? message;
+  return /wrong version number|packet length too long|http request/.test(reason)
+    ? "The receiver does not use TLS on this port. Use an http: URL, or the port on which the receiver serves HTTPS."
+    : `The TLS connection failed (${reason}).`;
+}
