@@ -2,7 +2,7 @@ import { BlockList } from "node:net";
 import { sign } from "@svc-webhooks/core";
 import { fingerprint } from "@svc-webhooks/explain";
 import { command, type Context } from "../command.js";
-import { UsageError } from "../errors.js";
+import { Failure, UsageError } from "../errors.js";
 import { openCapture } from "../lib/capture.js";
 import { idOf, newSecret } from "../lib/new-secret.js";
 import { wholeNumber } from "../lib/number.js";
@@ -17,7 +17,7 @@ import { serviceOptions } from "../lib/service.js";
 import { resolveTarget } from "../lib/target-rule.js";
 import type { Address } from "../lib/target.js";
 import { createExplainer, createSenderExplainer } from "../listen/explainer.js";
-import { archive, register } from "../listen/registration.js";
+import { archive, register, untilGone } from "../listen/registration.js";
 import { serve } from "../listen/server.js";
 import { createShow, type Show } from "../listen/show.js";
 import { senderVerifier, serviceVerifier } from "../schemes/verifier.js";
@@ -111,12 +111,13 @@ export const listen = command({
     let show: Show | undefined;
     let endpoint: string | undefined;
     const counts = { received: 0, refused: 0 };
+    const gone = new AbortController();
     try {
       await serve({
         port,
         maxBytes,
         target,
-        signal,
+        signal: AbortSignal.any([signal, gone.signal]),
         async verifierFor(url) {
           const registered = known === undefined ? await register(context, `${url}/`) : undefined;
           endpoint = registered && idOf(registered);
@@ -131,6 +132,12 @@ export const listen = command({
             forwardTo: target?.url,
             redact: redaction?.redactor,
           });
+          if (endpoint !== undefined) {
+            untilGone(context, endpoint).then(
+              () => gone.abort(),
+              () => {},
+            );
+          }
           const secret_fingerprint = await fingerprint(keyOf(sender?.scheme, secret));
           const first = { url, webhook_endpoint_id: endpoint, secret: created, secret_fingerprint };
           context.show(first, listeningText(first), created);
@@ -167,7 +174,14 @@ export const listen = command({
       file?.close();
       if (signal.aborted && !context.json)
         context.show({}, [`${counts.received} received, ${counts.refused} refused.`]);
-      if (endpoint !== undefined) await leave(context, endpoint);
+      if (endpoint !== undefined && !gone.signal.aborted) await leave(context, endpoint);
+    }
+    if (gone.signal.aborted) {
+      throw new Failure(
+        "endpoint_gone",
+        `The sandbox no longer has ${endpoint}, so nothing would arrive. It was restarted or reset, or the endpoint was archived.`,
+        "Start this command again. It registers a new endpoint with a new secret.",
+      );
     }
     return 0;
   },
@@ -230,7 +244,9 @@ async function leave(context: Context<typeof options>, id: string): Promise<void
     context.note(
       `${id} was archived. The sandbox marks deliveries that were still pending as failed.`,
     );
-  } catch {
+  } catch (error) {
+    if (error instanceof Failure && error.code === "not_found")
+      return context.note(`${id} no longer exists.`);
     context.note(
       `${id} could not be archived. To try again, run svc-webhooks endpoints archive ${id}.`,
     );
