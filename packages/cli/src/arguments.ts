@@ -38,6 +38,7 @@ export function readArguments(name: string, args: readonly string[], command: Co
     (one, index) => specs[one]?.multiple !== true && names.indexOf(one) < index,
   );
   if (repeated !== undefined) throw new UsageError(`--${repeated} was given more than once.`, hint);
+  assertStdinOnce(command, result);
   const missing = Object.entries(command.options).find(
     ([one, { required }]) => required === true && given[one] === undefined,
   );
@@ -85,9 +86,53 @@ function parse(args: readonly string[], specs: OptionSpecs, hint: string) {
       const near = didYouMean(unknown.replace(/^-+/, ""), Object.keys(specs), "--");
       throw new UsageError(`${unknown} is not an option.`, near + hint);
     }
+    const option = /^Option '(--[^' ]*)' argument is ambiguous/.exec(message)?.[1];
+    if (option !== undefined) throw withDash(option, args, specs);
     const [sentence = "The arguments are wrong"] = message.split(/\.(?:\s|$)/);
     throw new UsageError(`${sentence}.`, hint);
   }
+}
+
+/** Returns the error for a value that begins with a dash, which is not printed because it may be secret. */
+function withDash(option: string, args: readonly string[], specs: OptionSpecs): UsageError {
+  const [name = ""] = args[args.indexOf(option) + 1]?.split("=") ?? [];
+  const isOption = name === "-h" || Object.keys(specs).some((one) => `--${one}` === name);
+  return new UsageError(
+    isOption
+      ? `${option} has no value, because ${name} is an option.`
+      : `The value of ${option} begins with a dash.`,
+    `Write it as ${option}=-…, in quotes if it contains spaces.`,
+  );
+}
+
+/**
+ * Rejects `-` for a file that is not read, and more than one option that reads stdin.
+ *
+ * @throws UsageError if an option cannot use stdin
+ */
+function assertStdinOnce(
+  { options: specs, args: names = [], rest }: Command,
+  { args, options }: Pick<Arguments, "args" | "options">,
+): void {
+  const readers: string[] = [...names, rest].includes("file")
+    ? args.filter((one) => one === "-")
+    : [];
+  for (const [name, { value, isInput }] of Object.entries(specs)) {
+    const given: readonly unknown[] = [options[name]].flat();
+    const count = given.filter((one) => one === "-" || one === true).length;
+    if (isInput === true) readers.push(...Array<string>(count).fill(`--${name}`));
+    else if (given.includes("-") && ["file", "folder", "module"].includes(value ?? "")) {
+      throw new UsageError(
+        `--${name} cannot be -, because this command does not use stdin or stdout for it.`,
+        `Pass a path. For a ${value} with this name, write --${name} ./-.`,
+      );
+    }
+  }
+  if (readers.length < 2) return;
+  throw new UsageError(
+    `Stdin cannot be read twice, for ${readers.join(" and ")}.`,
+    "Save one of them to a file, and pass its path.",
+  );
 }
 
 const withDefaults = (specs: OptionSpecs, given: Readonly<Record<string, unknown>>) =>

@@ -10,6 +10,8 @@ export interface OptionSpec {
   readonly required?: boolean;
   /** The values that the option accepts. Default: any. */
   readonly values?: readonly string[];
+  /** Whether the command reads the file that the value names, where `-` is stdin. A flag with it reads stdin. */
+  readonly isInput?: boolean;
   /** The placeholder for the option's value in the help text. */
   readonly value?: string;
   readonly text: string;

@@ -65,6 +65,7 @@ const options = {
     type: "string",
     multiple: true,
     value: "file",
+    isInput: true,
     text: "deliver the events in a file written by listen --save",
   },
   ...schemeOption,
@@ -167,7 +168,7 @@ export const crashTest = command({
     const sender = senderOf(given);
     assertRepeatable(sender);
     const keys = await keysOf(context, sender);
-    const events = await eventsOf(given.event, given.deliver, keys?.signing, sender);
+    const events = await eventsOf(given.event, given.deliver, keys?.signing, sender, context);
     const unnamed = addresses.filter(({ access }) => access === "unnamed").map(({ name }) => name);
     if (unnamed.length > 0) {
       if (!given.yes) return refuse(context, addresses, through, unnamed);

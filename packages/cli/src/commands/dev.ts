@@ -97,7 +97,7 @@ async function runWith(
   to: URL,
   waitMs: number,
 ): Promise<0 | 1> {
-  const { args, env, signal, urgent, stdout, stderr, json, note } = context;
+  const { args, env, signal, urgent, stdin, stdout, stderr, json, note } = context;
   // A sandbox accepts any key, so the real one is not passed on.
   const access = { SVC_BASE_URL: baseUrl, SVC_API_KEY: "svc_test" };
   const service: ServiceContext & Pick<Context, "note"> = {
@@ -109,6 +109,7 @@ async function runWith(
       "allow-external": false,
     },
     signal,
+    stdin,
     note,
   };
   const registered = await register(service, to.href);

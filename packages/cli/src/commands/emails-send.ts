@@ -1,6 +1,6 @@
-import { command } from "../command.js";
+import { command, type Context } from "../command.js";
 import { UsageError } from "../errors.js";
-import { readInput } from "../lib/read.js";
+import { readText } from "../lib/read.js";
 import { serviceOptions, withService } from "../lib/service.js";
 import { fields } from "../lib/terminal/table.js";
 
@@ -10,8 +10,13 @@ const options = {
   subject: { type: "string", required: true, text: "at most 300 characters" },
   text: { type: "string", text: "plain-text body" },
   html: { type: "string", text: "HTML body" },
-  "text-file": { type: "string", value: "file", text: "file with the plain-text body" },
-  "html-file": { type: "string", value: "file", text: "file with the HTML body" },
+  "text-file": {
+    type: "string",
+    value: "file",
+    isInput: true,
+    text: "file with the plain-text body",
+  },
+  "html-file": { type: "string", value: "file", isInput: true, text: "file with the HTML body" },
   "idempotency-key": {
     type: "string",
     value: "key",
@@ -38,7 +43,7 @@ export const emailsSend = command({
     const { from, to, subject, wait, "idempotency-key": idempotencyKey } = given;
     if (to.length === 0 || to.includes(""))
       throw new UsageError("--to is missing.", "Write it as --to ada@example.com.");
-    const [text, html] = [await bodyOf("text", given), await bodyOf("html", given)];
+    const [text, html] = [await bodyOf("text", context), await bodyOf("html", context)];
     if (!text && !html) {
       throw new UsageError(
         "The email has no body.",
@@ -66,17 +71,24 @@ export const emailsSend = command({
 /**
  * Returns the body of the email.
  *
- * @throws UsageError if the body is given as text and as a file
+ * @throws UsageError (as a rejection) if the body is given as text and as a file, or the file cannot be read
  */
 async function bodyOf(
   name: "text" | "html",
-  given: Readonly<Record<"text" | "html" | "text-file" | "html-file", string | undefined>>,
+  context: Context<typeof options>,
 ): Promise<string | undefined> {
-  const file = given[`${name}-file`];
-  if (file === undefined) return given[name];
-  if (given[name] === undefined) return (await readInput(`--${name}-file`, file)).toString("utf8");
-  throw new UsageError(
-    `The ${name} body was given more than once.`,
-    `Use either --${name} or --${name}-file.`,
-  );
+  const { [name]: text, [`${name}-file` as const]: file } = context.options;
+  if (file !== undefined && text !== undefined) {
+    throw new UsageError(
+      `The ${name} body was given more than once.`,
+      `Use either --${name} or --${name}-file.`,
+    );
+  }
+  if (text === "-") {
+    throw new UsageError(
+      `--${name} is the body itself, so it does not read stdin.`,
+      `To read the body from stdin, write --${name}-file -.`,
+    );
+  }
+  return file === undefined ? text : readText(`--${name}-file`, file, context);
 }

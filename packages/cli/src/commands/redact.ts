@@ -60,6 +60,7 @@ export const redact = command({
     for (const file of args) {
       for await (const { captured } of requestsIn(file, context)) fixtures.learn(captured);
     }
+    context.signal.throwIfAborted();
     const outs = args.map((file) => join(given.out, redactor.text(basename(file))));
     assertNew(outs);
     createFolder(given.out);

@@ -3,10 +3,11 @@ import { headerNames, sign } from "@svc-webhooks/core";
 import { bodiesOf } from "../doctor/bodies.js";
 import { eventIdOf } from "../doctor/probe.js";
 import { UsageError } from "../errors.js";
-import { parseCaptured, useCaptureFile } from "../lib/capture.js";
+import { parseCaptured, useCaptureFile, type Captured } from "../lib/capture.js";
 import { headerOf, deliveryHeaders, senderHeaders } from "../lib/delivery-headers.js";
 import { eventTypeOf } from "../lib/event-type.js";
-import { readInput } from "../lib/read.js";
+import { linesOf } from "../lib/lines.js";
+import type { InputContext } from "../lib/read.js";
 import type { HeaderList } from "../lib/target.js";
 import { identityOf, type Identity } from "../schemes/identity.js";
 import type { Sender } from "../schemes/table.js";
@@ -46,10 +47,11 @@ export async function eventsOf(
   files: readonly string[],
   secret: string | undefined,
   sender: Sender | undefined,
+  context: InputContext,
 ): Promise<readonly SentEvent[]> {
   const signing = signingWith(secret, sender);
   const saved: SentEvent[] = [];
-  for (const file of files) saved.push(...(await savedIn(file, signing, sender)));
+  for (const file of files) saved.push(...(await savedIn(file, signing, sender, context)));
   const all = [...types.map((type) => newEvent(type, signing, sender)), ...saved];
   if (all.length >= 1 && all.length <= mostEvents) return all;
   throw new UsageError(
@@ -81,30 +83,37 @@ async function savedIn(
   file: string,
   signing: Signing,
   sender: Sender | undefined,
+  context: InputContext,
 ): Promise<readonly SentEvent[]> {
-  const lines = (await readInput("--deliver", file)).toString().split("\n").filter(Boolean);
-  return lines.map((line) => {
-    const captured = parseCaptured(line);
+  const events: SentEvent[] = [];
+  for await (const { text } of linesOf("--deliver", file, context)) {
+    const captured = parseCaptured(text);
     if (!captured) {
       throw new UsageError(
         `--deliver names ${file}, which has a line that was not written by svc-webhooks listen --save.`,
         useCaptureFile,
       );
     }
-    const { body, headers } = captured;
-    const type = eventTypeOf(body) ?? headerOf(headers, "x-event-type") ?? "a saved delivery";
-    return {
-      type,
-      body,
-      async headersOf(attempt) {
-        const own: HeaderList = [
-          ...(await signing(body, sender ? await identityOf(sender.scheme, captured) : { type })),
-          ...(sender ? [] : ([[headerNames.attempt, String(attempt)]] as const)),
-        ];
-        const replaced = new Set(own.map(([name]) => name.toLowerCase()));
-        const saved = sender ? senderHeaders(headers) : deliveryHeaders(headers);
-        return [...saved.filter(([name]) => !replaced.has(name.toLowerCase())), ...own];
-      },
-    };
-  });
+    events.push(savedEvent(captured, signing, sender));
+  }
+  context.signal.throwIfAborted();
+  return events;
+}
+
+function savedEvent(captured: Captured, signing: Signing, sender: Sender | undefined): SentEvent {
+  const { body, headers } = captured;
+  const type = eventTypeOf(body) ?? headerOf(headers, "x-event-type") ?? "a saved delivery";
+  return {
+    type,
+    body,
+    async headersOf(attempt) {
+      const own: HeaderList = [
+        ...(await signing(body, sender ? await identityOf(sender.scheme, captured) : { type })),
+        ...(sender ? [] : ([[headerNames.attempt, String(attempt)]] as const)),
+      ];
+      const replaced = new Set(own.map(([name]) => name.toLowerCase()));
+      const saved = sender ? senderHeaders(headers) : deliveryHeaders(headers);
+      return [...saved.filter(([name]) => !replaced.has(name.toLowerCase())), ...own];
+    },
+  };
 }

@@ -1,8 +1,6 @@
-import { createReadStream } from "node:fs";
-import { stat } from "node:fs/promises";
-import { addAbortSignal, type Readable } from "node:stream";
 import type { Context } from "../command.js";
 import { messageOf, UsageError } from "../errors.js";
+import { mostBytes, mostMiB, openInput, textOf } from "./read.js";
 
 export interface Line {
   /** The line number, starting at 1. */
@@ -13,45 +11,56 @@ export interface Line {
 }
 
 /**
- * Yields the lines of a file, or of stdin if the path is `-`, until `signal` is aborted. Reads line by line, so the
- * size does not matter. Skips empty lines.
+ * Yields the lines of a UTF-8 file, or of stdin if the path is `-`, until `signal` is aborted. Reads line by line, so the
+ * size of the file does not matter. Skips empty lines.
  *
- * @throws UsageError (as a rejection) if the file cannot be read
+ * @throws UsageError (as a rejection) if the file cannot be read, is not UTF-8 or has a line that is too long
  */
 export async function* linesOf(
   what: string,
   path: string,
-  { stdin, signal }: Pick<Context, "stdin" | "signal">,
+  context: Pick<Context, "stdin" | "signal">,
 ): AsyncGenerator<Line> {
   let number = 0;
   let read = 0;
   let rest: Buffer[] = [];
+  let bytes = 0;
+  const add = (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > mostBytes) {
+      throw new UsageError(
+        `${what} has a line of more than ${mostMiB} MiB.`,
+        "Use a file with one request per line.",
+      );
+    }
+    rest.push(chunk);
+  };
   const line = (size: number | undefined): Line => {
     number += 1;
-    const text = Buffer.concat(rest).toString("utf8");
+    const text = textOf(what, Buffer.concat(rest), ` in line ${number}`);
     rest = [];
+    bytes = 0;
     return { number, text, share: size ? read / size : undefined };
   };
   try {
-    const isStdin = path === "-";
-    const size = isStdin ? undefined : (await stat(path)).size;
-    const stream = isStdin ? addAbortSignal<Readable>(signal, stdin) : createReadStream(path);
-    for await (const chunk of stream as AsyncIterable<Buffer>) {
+    const { chunks, size } = await openInput(path, context);
+    for await (const chunk of chunks) {
       let start = 0;
       for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, start)) {
-        rest.push(chunk.subarray(start, end));
+        add(chunk.subarray(start, end));
         read += end + 1 - start;
         start = end + 1;
         const one = line(size);
         if (one.text.trim() !== "") yield one;
       }
-      rest.push(chunk.subarray(start));
+      add(chunk.subarray(start));
       read += chunk.length - start;
     }
     const last = line(size);
     if (last.text.trim() !== "") yield last;
   } catch (error) {
-    if (signal.aborted) return;
+    if (context.signal.aborted) return;
+    if (error instanceof UsageError) throw error;
     throw new UsageError(`${what} cannot be read: ${messageOf(error)}.`, "Check the path.");
   }
 }

@@ -1,13 +1,21 @@
-import { readFile } from "node:fs/promises";
+import { constants, createReadStream, fstatSync, open } from "node:fs";
 import type { IncomingMessage } from "node:http";
+import { Socket } from "node:net";
 import { addAbortSignal, type Readable } from "node:stream";
-import { buffer } from "node:stream/consumers";
+import { isatty, ReadStream } from "node:tty";
+import { promisify } from "node:util";
 import type { Context } from "../command.js";
 import { messageOf, UsageError } from "../errors.js";
 
-/** Reads stdin to its end. Rejects with an AbortError after Ctrl-C. */
-export const readStdin = ({ stdin, signal }: Pick<Context, "stdin" | "signal">): Promise<Buffer> =>
-  buffer(addAbortSignal<Readable>(signal, stdin));
+/** The parts of a context that reading a file needs. */
+export type InputContext = Pick<Context, "stdin" | "signal"> & Partial<Pick<Context, "note">>;
+
+/** The largest file, or line of a capture file, in MiB. */
+export const mostMiB = 64;
+export const mostBytes: number = mostMiB * 2 ** 20;
+
+/** The largest file with a secret or a key, in KiB. */
+const mostSecretKiB = 64;
 
 /** Reads at most `most` bytes of a response. A longer response is cut, and its connection is closed. */
 export async function readUpTo(
@@ -25,31 +33,112 @@ export async function readUpTo(
   return { content: Buffer.concat(chunks).subarray(0, most), isCut: bytes > most };
 }
 
+const openFile = promisify(open);
+
+interface Input {
+  readonly chunks: AsyncIterable<Buffer>;
+  /** The size of a regular file. */
+  readonly size: number | undefined;
+}
+
+/** Opens a file, or stdin if the path is `-`. Its chunks end with an AbortError after Ctrl-C. */
+export async function openInput(path: string, { stdin, signal }: InputContext): Promise<Input> {
+  if (path === "-") return { chunks: addAbortSignal<Readable>(signal, stdin), size: undefined };
+  // Opening or reading a FIFO that nothing writes to would block a thread, which the process awaits when it exits.
+  const file = await openFile(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+  const stats = fstatSync(file);
+  const size = stats.isFile() ? stats.size : undefined;
+  return { chunks: addAbortSignal(signal, streamOf(file, stats.isFIFO())), size };
+}
+
+function streamOf(file: number, isFifo: boolean): Readable {
+  if (isFifo) return new Socket({ fd: file, writable: false });
+  return isatty(file) ? new ReadStream(file) : createReadStream("", { fd: file });
+}
+
 /**
- * Reads a file.
+ * Reads the bytes of a file, or of stdin if the path is `-`.
  *
- * @throws UsageError (as a rejection) if the file cannot be read
+ * @param what the subject of error texts, such as `--body`
+ * @throws UsageError (as a rejection) if the file cannot be read or is too large, AbortError after Ctrl-C
  */
-export async function readInput(flag: string, path: string): Promise<Buffer> {
+export const readInput = (what: string, path: string, context: InputContext): Promise<Buffer> =>
+  readLimited(what, path, context, mostBytes, `${mostMiB} MiB`);
+
+/** Reads a secret or a key like {@link readText}. */
+export const readSecretText = async (
+  what: string,
+  path: string,
+  context: InputContext,
+): Promise<string> =>
+  textOf(
+    what,
+    await readLimited(what, path, context, mostSecretKiB * 1_024, `${mostSecretKiB} KiB`),
+  );
+
+/** Reads the text of a file like {@link readInput}, without a byte order mark. */
+export const readText = async (
+  what: string,
+  path: string,
+  context: InputContext,
+): Promise<string> => textOf(what, await readInput(what, path, context));
+
+async function readLimited(
+  what: string,
+  path: string,
+  context: InputContext,
+  most: number,
+  limit: string,
+): Promise<Buffer> {
+  const { stdin, signal, note } = context;
+  if (path === "-" && stdin.isTTY === true)
+    note?.(`Reading ${what} from the terminal; press Ctrl-D on a new line to finish.`);
+  const read: Buffer[] = [];
+  let bytes = 0;
   try {
-    return await readFile(path);
+    for await (const chunk of (await openInput(path, context)).chunks) {
+      read.push(chunk);
+      bytes += chunk.length;
+      if (bytes > most) break;
+    }
   } catch (error) {
-    throw new UsageError(`${flag} cannot be read: ${messageOf(error)}.`, "Check the path.");
+    signal.throwIfAborted();
+    throw new UsageError(`${what} cannot be read: ${messageOf(error)}.`, "Check the path.");
+  }
+  if (bytes > most) throw new UsageError(`${what} is larger than ${limit}.`, "Check the path.");
+  return Buffer.concat(read);
+}
+
+/**
+ * Decodes UTF-8, without a byte order mark.
+ *
+ * @param where the end of the error text, such as ` in line 2`
+ * @throws UsageError if the bytes are not UTF-8
+ */
+export function textOf(what: string, bytes: Uint8Array, where = ""): string {
+  const [first = 0, second = 0] = bytes;
+  const isUtf16 = first + second === 0x1fd && Math.min(first, second) === 0xfe;
+  if (isUtf16) throw new UsageError(`${what} is UTF-16.`, "Save it as UTF-8.");
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw new UsageError(`${what} is not UTF-8 text${where}.`, "Save it as UTF-8.");
   }
 }
 
 export const bodyOptions = {
-  body: { type: "string", value: "file", text: "read the body from a file instead of stdin" },
+  body: {
+    type: "string",
+    value: "file",
+    isInput: true,
+    text: "read the body from a file instead of stdin",
+  },
 } as const;
 
 /** Reads the exact bytes of a body from `--body` or stdin. */
-export async function readBody({
-  options,
-  stdin,
-  signal,
-  note,
-}: Context<typeof bodyOptions>): Promise<Buffer> {
-  if (options.body !== undefined) return readInput("--body", options.body);
-  if (stdin.isTTY === true) note("Reading the body from the terminal; press Ctrl-D to finish.");
-  return readStdin({ stdin, signal });
-}
+export const readBody = (context: Context<typeof bodyOptions>): Promise<Buffer> =>
+  readInput(
+    context.options.body === undefined ? "the body" : "--body",
+    context.options.body ?? "-",
+    context,
+  );

@@ -1,7 +1,8 @@
-import type { Context } from "../command.js";
+import type { Readable } from "node:stream";
+import type { Context, ValuesOf } from "../command.js";
 import { UsageError } from "../errors.js";
 import { conceal } from "./mask.js";
-import { readInput, readStdin } from "./read.js";
+import { readSecretText, type InputContext } from "./read.js";
 
 export const secretOptions = {
   "secret-env": {
@@ -12,10 +13,12 @@ export const secretOptions = {
   "secret-file": {
     type: "string",
     value: "file",
+    isInput: true,
     text: "file that contains the secret; one newline at its end is removed",
   },
   "secret-stdin": {
     type: "boolean",
+    isInput: true,
     text: "read the secret from stdin; one newline at its end is removed",
   },
 } as const;
@@ -29,6 +32,7 @@ export const previousSecretOptions = {
   "previous-secret-file": {
     type: "string",
     value: "file",
+    isInput: true,
     text: "file with the previous secret",
   },
 } as const;
@@ -54,12 +58,9 @@ export async function readSecret(context: SecretContext): Promise<string | undef
       "Use only one of --secret-env, --secret-file and --secret-stdin.",
     );
   }
-  if (fromStdin) {
-    if (context.stdin.isTTY === true)
-      context.note("Reading the secret from the terminal; press Ctrl-D on a new line to finish.");
-    return fromBytes("--secret-stdin", await readStdin(context));
-  }
-  return secretFrom("secret", name, file, context.env);
+  return fromStdin
+    ? secretIn("--secret-stdin", "-", context)
+    : secretFrom("secret", name, file, context);
 }
 
 /** Reads a secret like {@link readSecret}, but requires one. */
@@ -73,18 +74,17 @@ export async function requireSecret(context: SecretContext): Promise<string> {
 }
 
 /** Reads the previous secret. Resolves to a list of none or one. */
-export async function readPreviousSecrets({
-  env,
-  options,
-}: Pick<PreviousContext, "env" | "options">): Promise<readonly string[]> {
-  const { "previous-secret-env": name, "previous-secret-file": file } = options;
+export async function readPreviousSecrets(
+  context: InputContext & Pick<PreviousContext, "env" | "options">,
+): Promise<readonly string[]> {
+  const { "previous-secret-env": name, "previous-secret-file": file } = context.options;
   if (name !== undefined && file !== undefined) {
     throw new UsageError(
       "The previous secret was given more than once.",
       "Use either --previous-secret-env or --previous-secret-file.",
     );
   }
-  const secret = await secretFrom("previous-secret", name, file, env);
+  const secret = await secretFrom("previous-secret", name, file, context);
   return secret === undefined ? [] : [secret];
 }
 
@@ -97,13 +97,11 @@ export async function secretFrom(
   flag: string,
   name: string | undefined,
   file: string | undefined,
-  env: Context["env"],
+  context: InputContext & Pick<Context, "env">,
 ): Promise<string | undefined> {
-  if (file !== undefined) {
-    return fromBytes(`--${flag}-file`, await readInput(`--${flag}-file`, file));
-  }
+  if (file !== undefined) return secretIn(`--${flag}-file`, file, context);
   if (name === undefined) return undefined;
-  const secret = env[name];
+  const secret = context.env[name];
   // The name may be the secret itself, so it is not printed.
   if (secret === undefined && !/^[A-Z_][A-Z0-9_]*$/.test(name)) {
     const example = flag === "api-key" ? "SVC_API_KEY" : "SVC_WEBHOOK_SECRET";
@@ -120,22 +118,22 @@ export async function secretFrom(
   );
 }
 
-function fromBytes(flag: string, bytes: Uint8Array): string {
-  const secret = decode(bytes)?.replace(/\r?\n$/, "");
-  if (secret === undefined) {
-    throw new UsageError(`The secret from ${flag} is not UTF-8 text.`, "Save it as UTF-8.");
-  }
+/** The secrets that were read, by stdin and path. Stdin and FIFOs cannot be read twice. */
+const known = new WeakMap<Readable, Map<string, string>>();
+
+async function secretIn(flag: string, path: string, context: InputContext): Promise<string> {
+  const { stdin } = context;
+  const read = known.get(stdin) ?? new Map<string, string>();
+  const earlier = read.get(path);
+  if (earlier !== undefined) return earlier;
+  const secret = (await readSecretText(`The secret from ${flag}`, path, context)).replace(
+    /\r?\n$/,
+    "",
+  );
   if (secret === "")
     throw new UsageError(`The secret from ${flag} is empty.`, "Pass the whole secret.");
+  known.set(stdin, read.set(path, secret));
   return conceal(secret);
-}
-
-function decode(bytes: Uint8Array): string | undefined {
-  try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    return undefined;
-  }
 }
 
 /**
@@ -143,13 +141,20 @@ function decode(bytes: Uint8Array): string | undefined {
  *
  * @throws UsageError if both would be read from stdin
  */
-export function bodyFirst(options: {
-  readonly "secret-stdin": boolean;
-  readonly body: string | undefined;
-}): void {
-  if (!options["secret-stdin"] || options.body !== undefined) return;
+export function bodyFirst(
+  options: ValuesOf<typeof secretOptions> & {
+    readonly body: string | undefined;
+    readonly "previous-secret-file"?: string | undefined;
+  },
+): void {
+  if (options.body !== undefined) return;
+  const files = (["secret-file", "previous-secret-file"] as const).filter(
+    (name) => options[name] === "-",
+  );
+  const [flag] = options["secret-stdin"] ? ["secret-stdin"] : files;
+  if (flag === undefined) return;
   throw new UsageError(
-    "--secret-stdin needs --body, because stdin cannot contain both the secret and the body.",
+    `--${flag} needs --body, because stdin cannot contain both the secret and the body.`,
     "Add --body <file>, or use --secret-env or --secret-file.",
   );
 }

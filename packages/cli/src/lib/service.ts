@@ -20,7 +20,12 @@ export const serviceOptions = {
     value: "name",
     text: "environment variable that contains the API key (default: SVC_API_KEY, or the key svc_test on this machine)",
   },
-  "api-key-file": { type: "string", value: "file", text: "file with the API key" },
+  "api-key-file": {
+    type: "string",
+    value: "file",
+    isInput: true,
+    text: "file with the API key",
+  },
   "allow-external": {
     type: "boolean",
     text: "allow sending the API key to another machine over unencrypted http",
@@ -34,7 +39,10 @@ export const endpointOption = {
   text: "only the deliveries of this endpoint (we_…)",
 } as const;
 
-export type ServiceContext = Pick<Context<typeof serviceOptions>, "env" | "options" | "signal">;
+export type ServiceContext = Pick<
+  Context<typeof serviceOptions>,
+  "env" | "options" | "signal" | "stdin"
+>;
 
 /** Returns the service's URL before `/v1`. */
 export const baseUrlOf = ({
@@ -93,7 +101,8 @@ export const withService: (
   onlyHere?: boolean,
 ) => Promise<ExitCode> = callService;
 
-async function readApiKey({ options, env }: ServiceContext, isHere: boolean): Promise<string> {
+async function readApiKey(context: ServiceContext, isHere: boolean): Promise<string> {
+  const { options, env } = context;
   const { "api-key-env": name, "api-key-file": file } = options;
   if (name !== undefined && file !== undefined) {
     throw new UsageError(
@@ -101,7 +110,7 @@ async function readApiKey({ options, env }: ServiceContext, isHere: boolean): Pr
       "Use either --api-key-env or --api-key-file.",
     );
   }
-  const key = (await secretFrom("api-key", name, file, env)) ?? env["SVC_API_KEY"];
+  const key = (await secretFrom("api-key", name, file, context)) ?? env["SVC_API_KEY"];
   if (key !== undefined && key !== "") return key;
   // A sandbox accepts any key.
   if (isHere) return "svc_test";

@@ -30,6 +30,7 @@ export const arrivedOptions = {
   capture: {
     type: "string",
     value: "file",
+    isInput: true,
     text: "read the request from a file written by listen --save",
   },
   line: {

@@ -50,9 +50,16 @@ function contentOf(path: string): string {
     throw wrongUsage(
       `The scenario file ${path} is larger than 1 MiB. Split it into several scenarios.`,
     );
+  let bytes: Uint8Array;
   try {
-    return readFileSync(path, "utf8");
+    bytes = readFileSync(path);
   } catch (error) {
     throw wrongUsage(`The scenario file ${path} cannot be read: ${messageOf(error)}.`);
+  }
+  try {
+    // The decoder removes a byte order mark.
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw wrongUsage(`The scenario file ${path} is not UTF-8 text. Save it as UTF-8.`);
   }
 }
