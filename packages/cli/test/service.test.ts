@@ -52,6 +52,37 @@ test("an email is sent, awaited and shown", async () => {
   expect(stdout).toMatch(/^send_id +send_\w+\nstatus +delivered\n/);
 });
 
+const bodiless = "emails send --from ada@mail.example.test --to grace@example.test";
+
+test.each([
+  ["--html", ["--html=<p>Hello</p>"]],
+  ["--html and an empty --text", ["--html=<p>Hello</p>", "--text="]],
+  ["--text and an empty --html", ["--html=", "--text=Hello"]],
+  ["--text and --html", ["--html=<p>Hello</p>", "--text=Hello"]],
+  ["--html-file", ["--html-file={file}"]],
+  ["--text-file", ["--text-file={file}"]],
+  ["--text-file and --html-file", ["--html-file={file}", "--text-file={file}"]],
+])("an email has the bodies that are given: %s", async (_what, options) => {
+  const { run } = await service();
+  const file = newFile("body.txt");
+  writeFileSync(file, "Grüße aus Köln");
+  const bodies = options.map((one) => one.replace("{file}", file));
+  const { code, stderr } = await run(bodiless, subject, ...bodies);
+  expect([stderr, code]).toEqual(["", 0]);
+});
+
+test.each([[[]], [["--text="]], [["--html=", "--text="]]])(
+  "an email without a body is wrong usage: %j",
+  async (bodies: readonly string[]) => {
+    const { run } = await service();
+    const { code, stderr } = await run(bodiless, subject, ...bodies);
+    expect(stderr).toMatch(
+      /^svc-webhooks emails send: The email has no body\. Add --text or --html/,
+    );
+    expect(code).toBe(2);
+  },
+);
+
 test("an email with one idempotency key is sent once", async () => {
   const { json: value } = await service();
   const once = () => value(`${email} --idempotency-key order-1`, subject);

@@ -51,7 +51,8 @@ export const emailsSend = command({
       );
     }
     return withService(context, async ({ emails, sends }) => {
-      const email = { from, to, subject, text: text ?? "", ...(html && { html }) };
+      const body = html ? { html, text: text || undefined } : { text: text ?? "" };
+      const email = { from, to, subject, ...body };
       const { idempotencyKey: idempotency_key, ...accepted } = await emails.send(email, {
         idempotencyKey,
         signal,
