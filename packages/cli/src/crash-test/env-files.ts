@@ -1,6 +1,5 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { parseEnv } from "node:util";
 import { addressOf } from "./addresses.js";
 
 /** Files that a server may read itself, without those that only show which variables there are. */
@@ -10,6 +9,7 @@ const sample = /\.(?:example|sample|template|dist|vault)$/;
 /** A file with variables that contain addresses. */
 export interface EnvFile {
   readonly file: string;
+  /** The names, and `unread` for lines with an address that are not assignments. */
   readonly names: readonly string[];
 }
 
@@ -22,18 +22,54 @@ export interface EnvFile {
 export function envFilesIn(folder: string, isSet: (name: string) => boolean): readonly EnvFile[] {
   const files = readdirSync(folder).filter((name) => envFile.test(name) && !sample.test(name));
   return files.toSorted().flatMap((file): readonly EnvFile[] => {
-    const names = Object.entries(variablesOf(join(folder, file)))
-      .filter(([name, value = ""]) => !isSet(name) && addressOf(name, value) !== undefined)
-      .map(([name]) => name);
-    return names.length === 0 ? [] : [{ file, names }];
+    const names = assignmentsIn(textOf(join(folder, file)))
+      .filter(({ name, value }) => !isSet(name) && addressOf(name, value) !== undefined)
+      .map(({ name }) => name || unread);
+    return names.length === 0 ? [] : [{ file, names: Array.from(new Set(names)) }];
   });
 }
 
-function variablesOf(path: string): NodeJS.Dict<string> {
+/** Stands for the name of a line that may consist of secrets. */
+const unread = "a line that could not be read";
+
+/** The size of a larger file shows that it has another purpose. */
+const mostBytes = 2 ** 20;
+
+function textOf(path: string): string {
   try {
-    return parseEnv(readFileSync(path, "utf8"));
+    const stats = statSync(path);
+    // A FIFO or a device may have no end.
+    return stats.isFile() && stats.size <= mostBytes
+      ? new TextDecoder().decode(readFileSync(path))
+      : "";
   } catch {
-    // It is a folder, or this user may not read it.
-    return {};
+    // This user may not read it.
+    return "";
   }
+}
+
+/** The start of an assignment, as dotenv and Docker Compose read it: `NAME=`, `NAME: ` or `export NAME=`. */
+const start = /^[ \t]*(?:export[ \t]+)?([A-Za-z_][\w.-]*)[ \t]*(?:=|:(?=[ \t]))[ \t]*/;
+
+/** A quoted value, which may have several lines. */
+const quoted = /^(["'`])((?:\\.|(?!\1)[^\\])*)\1/s;
+
+/**
+ * Returns the assignments of a `.env` file. A line that is not one has no name, and is its own value. `parseEnv` of
+ * Node 20 makes such a line a part of the next name.
+ */
+function assignmentsIn(text: string): readonly { readonly name: string; readonly value: string }[] {
+  const found: { readonly name: string; readonly value: string }[] = [];
+  let rest = text.replaceAll(/\r\n?/g, "\n");
+  while (rest !== "") {
+    const [head = "", name = ""] = start.exec(rest) ?? [];
+    rest = rest.slice(head.length);
+    const [, , inQuotes] = (name && quoted.exec(rest)) || [];
+    const skipped = inQuotes === undefined ? 0 : inQuotes.length + 2;
+    const end = rest.indexOf("\n", skipped);
+    const line = end < 0 ? rest : rest.slice(0, end);
+    found.push({ name, value: inQuotes ?? line.replace(/(?:^|\s)#.*/, "") });
+    rest = end < 0 ? "" : rest.slice(end + 1);
+  }
+  return found;
 }

@@ -1,6 +1,8 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { testPosix } from "@svc-webhooks/kit/systems";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { envFilesIn } from "../../src/crash-test/env-files.js";
 import { cli } from "../support.js";
@@ -26,6 +28,47 @@ test("the variables of .env files with addresses are found, unless they are set"
     { file: ".env", names: ["DATABASE_URL", "MYSQLHOST", "PGHOST"] },
     { file: ".env.local", names: ["MAIL_URL"] },
   ]);
+});
+
+const address = "postgres://admin:hunter2@db.internal/app";
+const unread = "a line that could not be read";
+
+test.each([
+  [
+    "NAME: value",
+    `DATABASE_URL: ${address}\nOTHER_URL=https://x.test`,
+    ["DATABASE_URL", "OTHER_URL"],
+  ],
+  ["NAME: value alone", `DATABASE_URL: ${address}`, ["DATABASE_URL"]],
+  ["export NAME=value", `export DATABASE_URL=${address}`, ["DATABASE_URL"]],
+  ["spaces around =", ` DATABASE_URL = ${address}`, ["DATABASE_URL"]],
+  ["a dot and a hyphen", `app.main-URL=${address}`, ["app.main-URL"]],
+  ["double quotes", `DATABASE_URL="${address}" # main`, ["DATABASE_URL"]],
+  ["several lines", `PGHOSTS='a:5432\nKEY=${address}\n'\nA=1`, ["PGHOSTS"]],
+  ["a quote without an end", `A="b\nDATABASE_URL=${address}`, ["DATABASE_URL"]],
+  ["CRLF", `A=1\r\nDATABASE_URL=${address}\r\n`, ["DATABASE_URL"]],
+  ["a byte order mark", `\uFEFFDATABASE_URL=${address}`, ["DATABASE_URL"]],
+  ["two values of one name", `DATABASE_URL=${address}\nDATABASE_URL=${address}`, ["DATABASE_URL"]],
+  ["export NAME value", `export DATABASE_URL ${address}\nA=1`, [unread]],
+  ["NAME value", `DATABASE_URL ${address}\nOTHER=1`, [unread]],
+  ["a name with a space", `DATABASE URL=${address}`, [unread]],
+  ["prose", `The password of ${address} is hunter2\nA=1`, [unread]],
+  ["YAML", `- url: ${address}`, [unread]],
+  ["JSON", `{"url":"${address}"}`, [unread]],
+  ["PowerShell", `$env:DATABASE_URL = "${address}"`, [unread]],
+  ["an address without a name", `=${address}\n${address}`, [unread]],
+  ["a comment", `# ${address}\nA=b # ${address}`, undefined],
+])("no value of a file is a name: %s", (_what, text, names) => {
+  const found = envFilesIn(folderWith({ ".env": text }), () => false);
+  expect(JSON.stringify(found)).not.toMatch(/hunter2|admin/);
+  expect(found[0]?.names).toEqual(names);
+});
+
+testPosix("files that do not end are not read", () => {
+  const folder = folderWith({});
+  execFileSync("mkfifo", [join(folder, ".env")]);
+  symlinkSync("/dev/zero", join(folder, ".env.local"));
+  expect(envFilesIn(folder, () => false)).toEqual([]);
 });
 
 test("a note names the variables of .env files that the server may use", async () => {
