@@ -267,18 +267,19 @@ describe("with the schemas of a module", () => {
   });
 
   test.each([
-    ["a module that does not exist", "/no/module.mjs", /does not exist\. .*createReceiver/],
+    ["a module that does not exist", 2, "/no/module.mjs", /does not exist\. .*createReceiver/],
     [
       "a module that throws",
+      1,
       "throw new Error('no database');",
       /cannot be imported: no database\./,
     ],
-    ["a module without schemas", "export const x = 1;", /exports no schemas\. .*events/],
-  ])("%s is wrong usage", async (_what, module, message) => {
+    ["a module without schemas", 2, "export const x = 1;", /exports no schemas\. .*events/],
+  ])("%s is refused", async (_what, expected, module, message) => {
     const path = module.startsWith("/no/") ? module : moduleWith(module);
     const file = await eventFile(declared());
     const { code, stderr } = await cli(["drift", file, "--schemas", path]);
-    expect([code, stderr]).toEqual([2, expect.stringMatching(message)]);
+    expect([code, stderr]).toEqual([expected, expect.stringMatching(message)]);
   });
 });
 

@@ -1,9 +1,6 @@
-import { existsSync } from "node:fs";
-import { resolve } from "node:path";
-import { pathToFileURL } from "node:url";
 import type { EventSchemas, StandardSchemaV1 } from "@svc-webhooks/core";
 import { UsageError } from "../errors.js";
-import { importError } from "../lib/module.js";
+import { exportersOf, loadModule } from "../lib/module.js";
 import type { JsonSchema } from "./json-schema.js";
 
 /** The schemas that captures are compared with. */
@@ -16,24 +13,20 @@ export interface Schemas {
 /**
  * Resolves to the schemas of a module, or to those of `@svc-webhooks/events`.
  *
- * @throws UsageError (as a rejection) if the module does not exist, cannot be imported or exports no schemas
+ * @throws UsageError for a module that does not exist or exports no schemas, Failure for one that cannot be imported, and
+ *   the reason of `signal` (as rejections)
  */
-export async function schemasOf(file: string | undefined): Promise<Schemas> {
+export async function schemasOf(file: string | undefined, signal: AbortSignal): Promise<Schemas> {
   if (file === undefined) {
     const { emailEvents } = await import("@svc-webhooks/events");
     return { byType: new Map(Object.entries(emailEvents)), areFieldsExpected: true };
   }
-  const path = resolve(file);
-  if (!existsSync(path)) {
-    throw new UsageError(
-      `--schemas ${file} does not exist.`,
-      "Pass the module that exports what you pass to createReceiver as events.",
-    );
-  }
-  const exported = await imported(file, path);
-  const all = Object.values(exported).filter(isSchemas);
+  const example = "Pass the module that exports what you pass to createReceiver as events.";
+  const module = await loadModule("--schemas", file, "schemas_failed", example, signal);
+  const exporters = exportersOf(module);
+  const all = exporters.flatMap((exports) => Object.values(exports)).filter(isSchemas);
   // A module may also export each schema under the name of its type.
-  const byType = [exported, ...all].flatMap((one) =>
+  const byType = [...exporters, ...all].flatMap((one) =>
     Object.entries(one).filter(([, schema]) => isSchema(schema)),
   ) as readonly (readonly [string, StandardSchemaV1])[];
   if (byType.length > 0) return { byType: new Map(byType), areFieldsExpected: false };
@@ -41,14 +34,6 @@ export async function schemasOf(file: string | undefined): Promise<Schemas> {
     `--schemas ${file} exports no schemas.`,
     'Export an object of Standard Schemas by event type: export const events = { "email.sent": … };',
   );
-}
-
-async function imported(file: string, path: string): Promise<Readonly<Record<string, unknown>>> {
-  try {
-    return { ...((await import(pathToFileURL(path).href)) as Readonly<Record<string, unknown>>) };
-  } catch (error) {
-    throw new UsageError(...importError("--schemas", file, error));
-  }
 }
 
 const isSchema = (value: unknown): value is StandardSchemaV1 =>

@@ -2,7 +2,7 @@ import { codeOf } from "@svc-webhooks/core";
 import type { InboxAdmin } from "@svc-webhooks/core/inbox";
 import type { Context, ExitCode } from "../command.js";
 import { Failure, UsageError } from "../errors.js";
-import { causeOf, loadModule } from "./module.js";
+import { causeOf, exportOf, loadModule, type Exports } from "./module.js";
 import { patienceMs, withPatience } from "./patience.js";
 
 export const adminOptions = {
@@ -59,7 +59,7 @@ const soon = ({ options, signal }: AdminContext, done: Promise<ExitCode>): Promi
 
 async function withLoaded<Part>(
   { options, signal }: AdminContext,
-  partOf: (exported: unknown, file: string) => Part,
+  partOf: (module: Exports, file: string) => Part,
   work: (part: Part) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   const part = partOf(await load(options.admin, signal), options.admin);
@@ -94,37 +94,47 @@ const isReachable = "Check that its server runs, and that the module connects to
 const isWrongOption = (error: unknown) =>
   ["invalid_option", "unknown_option"].includes(String(codeOf(error)));
 
-/** Returns the default export of `--admin`. */
-const load = async (file: string, signal: AbortSignal) =>
-  (
-    await loadModule(
-      "--admin",
-      file,
-      "admin_failed",
-      'Create a module such as: import { inbox } from "./webhooks.js"; export default inbox; With pg-boss, it also calls await boss.start().',
-      signal,
-    )
-  )["default"];
+/** Imports the module of `--admin`. */
+const load = (file: string, signal: AbortSignal): Promise<Exports> =>
+  loadModule(
+    "--admin",
+    file,
+    "admin_failed",
+    'Create a module such as: import { inbox } from "./webhooks.js"; export default inbox; With pg-boss, it also calls await boss.start().',
+    signal,
+  );
 
 /** Imports `--admin`, and returns its `InboxAdmin`. */
 export const loadAdmin = async (file: string, signal: AbortSignal): Promise<InboxAdmin> =>
   adminOf(await load(file, signal), file);
 
-/** Returns the `InboxAdmin` of a default export, which is an inbox or its `admin`. */
-function adminOf(exported: unknown, file: string): InboxAdmin {
-  const { admin = exported } = Object(exported) as { readonly admin?: unknown };
-  const found = Object(admin) as Partial<InboxAdmin>;
-  const missing = operations.filter((name) => typeof found[name] !== "function");
-  if (missing.length === 0) return found as InboxAdmin;
+/** Returns the operations that the `InboxAdmin` of a value lacks, which may be an inbox or its `admin`. */
+const missingIn = (value: unknown) =>
+  operations.filter((name) => typeof adminIn(value)[name] !== "function");
+
+function adminIn(value: unknown): Partial<InboxAdmin> {
+  const { admin = value } = Object(value) as { readonly admin?: unknown };
+  return Object(admin) as Partial<InboxAdmin>;
+}
+
+const hasAdmin = (value: unknown): value is object => missingIn(value).length === 0;
+
+/** Returns the `InboxAdmin` of a module that exports an inbox or its `admin`. */
+function adminOf(module: Exports, file: string): InboxAdmin {
+  const found = exportOf(module, "inbox", hasAdmin);
+  if (found) return adminIn(found) as InboxAdmin;
   throw new UsageError(
-    `The default export of --admin ${file} is not an InboxAdmin: it has no ${missing.join(", ")}.`,
+    `The default export of --admin ${file} is not an InboxAdmin: it has no ${missingIn(module["default"]).join(", ")}.`,
     "Write: export default inbox;",
   );
 }
 
-function inboxOf(exported: unknown, file: string): Checked {
-  const inbox = Object(exported) as Partial<Checked>;
-  if (typeof inbox.check === "function") return inbox as Checked;
+const hasCheck = (value: unknown): value is Checked =>
+  typeof (Object(value) as Partial<Checked>).check === "function";
+
+function inboxOf(module: Exports, file: string): Checked {
+  const inbox = exportOf(module, "inbox", hasCheck);
+  if (inbox) return inbox;
   throw new UsageError(
     `The default export of --admin ${file} has no check.`,
     "Write: export default inbox; The inboxes of @svc-webhooks/pg-boss and @svc-webhooks/bullmq have a check.",

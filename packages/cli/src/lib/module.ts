@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { Failure, messageOf, UsageError } from "../errors.js";
@@ -25,7 +25,12 @@ export async function loadModule(
   signal: AbortSignal,
 ): Promise<Exports> {
   const path = resolve(file);
-  if (!existsSync(path)) throw new UsageError(`${flag} ${file} does not exist.`, example);
+  const stats = statSync(path, { throwIfNoEntry: false });
+  // Node would read a device to its end, which it may not have.
+  if (!stats?.isFile()) {
+    const problem = stats ? "is not a file" : "does not exist";
+    throw new UsageError(`${flag} ${file} ${problem}.`, example);
+  }
   Object.assign(console, { log: console.error, info: console.error, debug: console.error });
   const late = () =>
     new Failure(
@@ -35,20 +40,40 @@ export async function loadModule(
     );
   const imported = () =>
     import(pathToFileURL(path).href).catch((error: unknown) => {
-      throw new Failure(failure, ...importError(flag, file, error), { cause: error });
+      throw new Failure(
+        failure,
+        `${flag} ${file} cannot be imported: ${causeOf(error)}.`,
+        "Run it with node to see where it fails. If it is written in TypeScript and your version of Node cannot run it, compile it first.",
+        { cause: error },
+      );
     }) as Promise<Exports>;
   return withPatience(signal, late, imported);
 }
 
-/** Returns the message and the fix for a module that cannot be imported. */
-export const importError = (
-  flag: string,
-  file: string,
-  error: unknown,
-): readonly [message: string, fix: string] => [
-  `${flag} ${file} cannot be imported: ${causeOf(error)}.`,
-  "Run it with node to see where it fails. If it is written in TypeScript and your version of Node cannot run it, compile it first.",
-];
+/**
+ * Returns the objects that hold the exports of a module: its namespace, its default export, which is `module.exports` of
+ * CommonJS, and the default export of a module that was compiled to CommonJS.
+ */
+export function exportersOf(module: Exports): readonly Exports[] {
+  const inner = Object(module["default"]) as Exports;
+  const compiled = inner["__esModule"] === true ? [Object(inner["default"]) as Exports] : [];
+  return [module, inner, ...compiled];
+}
+
+/**
+ * Returns the export that is wanted: a default export, the export of this name, or the only one. Returns undefined if
+ * there is none, or several and no name decides.
+ */
+export function exportOf<Wanted>(
+  module: Exports,
+  name: string,
+  isWanted: (value: unknown) => value is Wanted,
+): Wanted | undefined {
+  const exporters = exportersOf(module);
+  const byName = ["default", name].flatMap((one) => exporters.map((exports) => exports[one]));
+  const others = new Set(exporters.flatMap((exports) => Object.values(exports)).filter(isWanted));
+  return byName.find(isWanted) ?? (others.size === 1 ? Array.from(others)[0] : undefined);
+}
 
 /** Returns an error's message without its full stop, to be quoted in a sentence. */
 export const causeOf = (error: unknown): string => messageOf(error).replace(/\.+$/, "");

@@ -1,7 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import { codeOf, type Receiver, type ReceiverConfigError } from "@svc-webhooks/core";
 import { Failure, UsageError } from "../errors.js";
-import { causeOf, loadModule } from "../lib/module.js";
+import { causeOf, exportOf, loadModule } from "../lib/module.js";
 
 /** The part of a receiver that reads records. */
 export type Records = Pick<Receiver, "peek">;
@@ -38,13 +38,10 @@ export async function loadRecords(
   { now, pause }: Time = systemTime,
 ): Promise<Records> {
   const module = await loadModule("--receiver", file, "receiver_failed", example, signal);
-  // A CommonJS module is the default export.
-  const receiver = [module, Object(module["default"]) as typeof module]
-    .flatMap((exports) => [exports["default"], exports["receiver"]])
-    .find(isReceiver);
+  const receiver = exportOf(module, "receiver", isReceiver);
   if (!receiver) {
     throw new UsageError(
-      `--receiver ${file} exports no receiver, by default or as \`receiver\`.`,
+      `--receiver ${file} exports no receiver by default or as \`receiver\`.`,
       "Write: export default receiver;",
     );
   }
