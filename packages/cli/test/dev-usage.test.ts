@@ -1,7 +1,11 @@
+import { writeFileSync } from "node:fs";
+import { freePort } from "@svc-webhooks/kit/free-port";
+import { openSandbox } from "@svc-webhooks/kit/sandboxes";
+import { listen } from "@svc-webhooks/kit/servers";
 import { testLinux } from "@svc-webhooks/kit/systems";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { develop, server } from "./developing.js";
-import { start } from "./support.js";
+import { newFile, start } from "./support.js";
 
 test("options behind -- belong to the app", async () => {
   const { words, env } = await develop("exit 1");
@@ -28,4 +32,46 @@ testLinux("the advice names the address of an IPv6 listener", async () => {
       `Make it listen on 127.0.0.1, or pass --to http://[::1]:${port}/webhooks.\n`,
   );
   expect(code).toBe(1);
+});
+
+describe("with a proxy in the environment", () => {
+  test("the running sandbox is used, and the app reaches it without the proxy", async () => {
+    const { url } = await openSandbox({ clock: "real" });
+    const asked: string[] = [];
+    const proxy = await listen((request, response) => {
+      asked.push(request.url ?? "");
+      response.writeHead(503).end();
+    });
+    const address = `http://127.0.0.1:${proxy}`;
+    // Node uses these variables since 22.21 and 24.5. On older versions, the option has the same effect.
+    const fetch = `globalThis.fetch=(_,options)=>globalThis.before("${address}",options)`;
+    const variables = {
+      HTTP_PROXY: address,
+      http_proxy: address,
+      NODE_USE_ENV_PROXY: "1",
+      NODE_OPTIONS: `--import=data:text/javascript,globalThis.before=globalThis.fetch;${encodeURIComponent(fetch)}`,
+    };
+    const file = newFile("app.mjs");
+    writeFileSync(
+      file,
+      `console.log([process.env.NO_PROXY, process.env.no_proxy].join(" and ")); process.exit(7);`,
+    );
+    const words = ["dev", "--sandbox-port", new URL(url).port, "--", process.execPath, file];
+    const env = { ...variables, NO_PROXY: "intern.test", no_proxy: undefined, PORT: undefined };
+    const to = `--to=http://localhost:${await freePort()}/`;
+    const { stdout, stderr } = await start([...words.slice(0, 3), to, ...words.slice(3)], env)
+      .ended;
+    expect(stdout).toContain(`sandbox   ${url}/`);
+    expect(stdout).toContain("intern.test,127.0.0.1 and intern.test,127.0.0.1\n");
+    expect(stderr).not.toContain("Started a sandbox");
+    expect(asked).toEqual([]);
+  });
+});
+
+test("a sandbox that the command starts is named", async () => {
+  const to = `--to=http://localhost:${await freePort()}/`;
+  const words = ["dev", "--sandbox-port=0", to, "--", process.execPath, "-e", "process.exit(7)"];
+  const { stdout, stderr } = await start(words).ended;
+  const [, url] = /^sandbox +(\S+)$/m.exec(stdout) ?? [];
+  expect(stderr).toContain(`Started a sandbox at ${url}.\n`);
 });

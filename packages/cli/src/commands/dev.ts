@@ -12,7 +12,7 @@ import { conceal } from "../lib/mask.js";
 import { idOf, newSecret } from "../lib/new-secret.js";
 import { wholeNumber } from "../lib/number.js";
 import { callService, type ServiceContext } from "../lib/service.js";
-import { resolveTarget } from "../lib/target-rule.js";
+import { hostOf, resolveTarget } from "../lib/target-rule.js";
 import { fields } from "../lib/terminal/table.js";
 import { archive, register } from "../listen/registration.js";
 
@@ -51,7 +51,7 @@ export const dev = command({
   rest: "program",
   details: [
     "Uses the sandbox that is already running, or starts one, and registers your app's receiver as an endpoint. Then starts your app, sends a test email, and prints each delivery attempt with its outcome. On Ctrl-C, or when your app exits, the command archives the endpoint, stops your app, and stops the sandbox if the command started it.",
-    "The command sets SVC_WEBHOOK_SECRET, SVC_BASE_URL and SVC_API_KEY for your app, and PORT to the port of --to unless PORT is already set. With --json, your app's output goes to stderr. Lines of your app's output that contain a delivery id appear on the sandbox's page, next to the attempt.",
+    "The command sets SVC_WEBHOOK_SECRET, SVC_BASE_URL and SVC_API_KEY for your app, and PORT to the port of --to unless PORT is already set. It adds the sandbox to NO_PROXY. With --json, your app's output goes to stderr. Lines of your app's output that contain a delivery id appear on the sandbox's page, next to the attempt.",
   ],
   examples: [
     "svc-webhooks dev -- node app.mjs",
@@ -59,7 +59,7 @@ export const dev = command({
   ],
   options,
   async run(context) {
-    const { args, options: given, env } = context;
+    const { args, options: given, env, note } = context;
     if (args[0]?.trim() === "") {
       throw new UsageError(
         "The program name after -- is empty.",
@@ -81,6 +81,7 @@ export const dev = command({
       isOption ? "--base-url" : "SVC_BASE_URL",
       given["base-url"] ?? env["SVC_BASE_URL"],
       sandboxPort,
+      note,
     );
     try {
       return await runWith(context, sandbox.url, to, waitMs);
@@ -131,6 +132,7 @@ async function runWith(
         PORT: env["PORT"] ?? String(portOf(to)),
         SVC_WEBHOOK_SECRET: secret,
         ...access,
+        ...withoutProxy(env, hostOf(new URL(baseUrl))),
       },
       stdout: json ? stderr : stdout,
       stderr,
@@ -157,6 +159,12 @@ async function runWith(
       () => note(`${endpoint} could not be archived. It may still be registered at ${baseUrl}.`),
     );
   }
+}
+
+/** Returns the variables that keep the app's requests to a host away from a proxy. */
+function withoutProxy({ NO_PROXY, no_proxy }: Context["env"], host: string) {
+  const withHost = (hosts = "") => (hosts === "" ? host : `${hosts},${host}`);
+  return { NO_PROXY: withHost(NO_PROXY ?? no_proxy), no_proxy: withHost(no_proxy ?? NO_PROXY) };
 }
 
 /** Adds that PORT of the environment is another port, which the app has probably used. */

@@ -1,5 +1,6 @@
 import { createSandbox } from "@svc-webhooks/sandbox";
 import { Failure, messageOf, UsageError } from "../errors.js";
+import { fetchFrom } from "../lib/fetch.js";
 import { resolveTarget } from "../lib/target-rule.js";
 import type { Target } from "../lib/target.js";
 import { isOpen, portOf } from "./app.js";
@@ -19,6 +20,7 @@ const leave = async () => {};
  * process.
  *
  * @param flag the name of the option or variable that `given` comes from
+ * @param note receives a line if the command starts a sandbox
  * @param port the port of the sandbox; if it is 0 or taken by another program, a new sandbox listens on a free port
  * @throws UsageError (as a rejection) if `given` is not on this machine
  */
@@ -26,6 +28,7 @@ export async function useSandbox(
   flag: string,
   given: string | undefined,
   port: number,
+  note: (line: string) => void,
 ): Promise<UsedSandbox> {
   if (given !== undefined && given !== "") {
     const { url } = await targetHere(flag, given);
@@ -42,6 +45,7 @@ export async function useSandbox(
   if (port > 0 && (await isUsable(running))) return { url: running, close: leave };
   const sandbox = createSandbox();
   const { url } = await sandbox.listen(port).catch(() => sandbox.listen(0));
+  note(`Started a sandbox at ${url}/.`);
   return { url, close: () => sandbox.close() };
 }
 
@@ -61,6 +65,8 @@ async function targetHere(flag: string, given: string): Promise<Target> {
 /** Returns whether a sandbox listens at the URL and its clock advances by itself. */
 async function isUsable(url: string): Promise<boolean> {
   try {
+    // The global `fetch` may use a proxy of the environment.
+    const fetch = fetchFrom(await resolveTarget("The sandbox", url, false));
     const response = await fetch(`${url}/_sandbox/clock`, { signal: AbortSignal.timeout(2_000) });
     const { mode } = (await response.json()) as { readonly mode?: unknown };
     return mode === "real" || mode === "accelerated";
