@@ -1,7 +1,8 @@
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { freePort } from "@svc-webhooks/kit/free-port";
 import { outsideDirectory, root, run } from "@svc-webhooks/kit/programs";
+import { testPosix } from "@svc-webhooks/kit/systems";
 import { readManifest } from "@svc-webhooks/kit/workspace";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
@@ -142,3 +143,33 @@ test("no script contains an expression, and every action is pinned to a commit",
     text.match(/uses: .+/g)?.every((line) => /@[0-9a-f]{40} # \d+\.\d+\.\d+$/.test(line)),
   ).toBe(true);
 });
+
+testPosix(
+  "on Windows, it starts npx without its batch file, and ends the receiver with taskkill",
+  async () => {
+    const bin = outsideDirectory();
+    const npx = join(bin, "node_modules/npm/bin/npx-cli.js");
+    mkdirSync(dirname(npx), { recursive: true });
+    writeFileSync(npx, "console.log(JSON.stringify({ url: 'x', conforms: true, results: [] }));");
+    const node = join(bin, "node.exe");
+    symlinkSync(process.execPath, node);
+    writeFileSync(join(bin, "taskkill"), '#!/bin/sh\necho "taskkill $@"\nkill "$2"\n', {
+      mode: 0o755,
+    });
+    const platform = `Object.defineProperty(process, "platform", { value: "win32" });
+    process.execPath = ${JSON.stringify(node)};`;
+    const port = await freePort();
+    const receiver = `exec '${process.execPath}' test/contracts/action/receiver.mjs right`;
+    const given = { url: `http://127.0.0.1:${port}/`, secret, version, start: receiver };
+    const { exitCode, stdout, stderr } = await act(given, {
+      PORT: String(port),
+      SVC_WEBHOOK_SECRET: secret,
+      PATH: `${bin}:${process.env["PATH"]}`,
+      NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(platform)}`,
+      comspec: "/bin/sh",
+    });
+    expect(stdout).toContain("Conforms: yes.");
+    expect([stderr, exitCode]).toEqual(["", 0]);
+    await expect(fetch(given.url)).rejects.toThrow();
+  },
+);

@@ -1,7 +1,8 @@
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { appendFileSync } from "node:fs";
 import { connect } from "node:net";
+import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
 
@@ -14,6 +15,13 @@ const secretName = "CONFORMANCE_SECRET";
 
 /** Milliseconds after which a receiver that ignores SIGTERM is killed. */
 const patienceMs = 5_000;
+
+const isWindows = process.platform === "win32";
+
+/** The command that runs npx. On Windows, it is a batch file, which `spawn` does not start. */
+const npx = isWindows
+  ? [process.execPath, join(dirname(process.execPath), "node_modules/npm/bin/npx-cli.js")]
+  : ["npx"];
 
 class InputError extends Error {}
 
@@ -62,13 +70,17 @@ function startReceiver(command) {
   delete env[secretName];
   const shell = spawn(command, {
     shell: true,
-    detached: true,
+    detached: !isWindows,
     stdio: ["ignore", "inherit", "inherit"],
     env,
   });
   const hasExited = () => shell.exitCode !== null || shell.signalCode !== null;
   const end = (signal) => {
     if (shell.pid === undefined) return;
+    if (isWindows) {
+      spawnSync("taskkill", ["/pid", String(shell.pid), "/t", "/f"], { stdio: "ignore" });
+      return;
+    }
     try {
       process.kill(-shell.pid, signal);
     } catch {
@@ -132,9 +144,10 @@ async function conformance({ url, version, scheme, handlerPort }) {
   const options = ["--secret-env", secretName, "--json"];
   if (scheme !== "") options.push("--scheme", scheme);
   if (handlerPort !== "") options.push("--handler-port", handlerPort);
+  const [program, ...first] = npx;
   const command = spawn(
-    "npx",
-    ["--yes", `svc-webhooks@${version}`, "conformance", url, ...options],
+    program,
+    [...first, "--yes", `svc-webhooks@${version}`, "conformance", url, ...options],
     {
       stdio: ["ignore", "pipe", "inherit"],
     },

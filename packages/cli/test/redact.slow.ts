@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { verify } from "@svc-webhooks/core";
@@ -878,4 +878,17 @@ test("docs/cli.md lists the secret of every sender", () => {
     expect(row).toContain(`\`${testSecretOf(sender).secret}\``);
   }
   expect(section).toContain(`\`${testSecretOf(undefined).secret}\``);
+});
+
+test("reads the .jsonl files of a folder", async () => {
+  const folder = newFile("captures");
+  mkdirSync(folder);
+  const body = JSON.stringify({ type: "a.sent", email: "ada@corp.io" });
+  const line = readFileSync(await captureFile({ body }), "utf8");
+  for (const name of ["a.jsonl", "b.jsonl"]) writeFileSync(join(folder, name), line);
+  writeFileSync(join(folder, "notes.txt"), "not a capture");
+  const out = newFile("fixtures");
+  const { code, stderr } = await cli(["redact", folder, "--out", out]);
+  expect([stderr, code]).toEqual(["", 0]);
+  expect(readdirSync(out)).toEqual(["a.jsonl", "b.jsonl"]);
 });

@@ -1,13 +1,11 @@
-import { readdirSync, statSync } from "node:fs";
-import { join } from "node:path";
 import { command, type Context } from "../command.js";
+import { UsageError } from "../errors.js";
 import { comparisonWith, type Comparison } from "../drift/compare.js";
 import { createReport, type Row } from "../drift/report.js";
 import { schemasOf } from "../drift/schemas.js";
-import { messageOf, UsageError } from "../errors.js";
 import { useCaptureFile, type Captured } from "../lib/capture.js";
 import { eventTypeOf } from "../lib/event-type.js";
-import { requestsIn } from "../lib/requests.js";
+import { filesAt, requestsIn } from "../lib/requests.js";
 import { table } from "../lib/terminal/table.js";
 import { paint } from "../paint.js";
 import { createRedactor } from "../redact/redactor.js";
@@ -117,24 +115,4 @@ async function eventIn(captured: Captured, sender: Sender | undefined) {
     ? (await identityOf(sender.scheme, captured)).type
     : eventTypeOf(captured.body);
   return { type, event };
-}
-
-/** Returns a file, or the capture files of a folder. */
-function filesAt(path: string): readonly string[] {
-  if (path === "-") return [path];
-  let names: readonly string[];
-  try {
-    if (!statSync(path).isDirectory()) return [path];
-    names = readdirSync(path).filter((name) => name.endsWith(".jsonl"));
-  } catch (error) {
-    throw new UsageError(
-      `The capture file cannot be read: ${messageOf(error)}.`,
-      "Check the path.",
-    );
-  }
-  if (names.length > 0) return names.toSorted().map((name) => join(path, name));
-  throw new UsageError(
-    "The folder contains no .jsonl file.",
-    "Save deliveries with svc-webhooks listen --save <folder>/deliveries.jsonl.",
-  );
 }

@@ -3,7 +3,7 @@ import { basename, join } from "node:path";
 import { command, type Context } from "../command.js";
 import { messageOf, UsageError } from "../errors.js";
 import { openCapture } from "../lib/capture.js";
-import { requestsIn } from "../lib/requests.js";
+import { filesAt, requestsIn } from "../lib/requests.js";
 import { excerpt } from "../lib/terminal/text.js";
 import { createFixtures, notGenuine, type Fixtures } from "../redact/fixtures.js";
 import { redactOptions } from "../redact/options.js";
@@ -40,14 +40,14 @@ export const redact = command({
   usage: "<file>… --out <folder> [--redact-key <name>] [--scheme <name>]",
   rest: "file",
   details: [
-    "Reads files written by svc-webhooks listen --save, and writes their genuine requests to files of the same name in another folder, without personal data and secrets. The requests are signed again with a public test secret, which is printed, so they verify as fixtures. Signatures of the sender, credentials and headers of proxies are removed.",
+    "Reads files written by svc-webhooks listen --save, or the .jsonl files of folders, and writes their genuine requests to files of the same name in another folder, without personal data and secrets. The requests are signed again with a public test secret, which is printed, so they verify as fixtures. Signatures of the sender, credentials and headers of proxies are removed.",
     "Values are replaced by their names (such as email, name, phone, address, ip, token, key or subject), by their form (such as e-mail addresses, tokens, card numbers, IBANs, IP addresses or telephone numbers), and wherever a value that was found by its name occurs again. Substitutes keep the form: an e-mail address becomes another one in example.com. In one run, equal values get equal substitutes. They depend on a random key that is not stored.",
     "Types, states, times and ids stay. The names of members are recognized in English; add others with --redact-key. Names in text that occur nowhere under a name are not recognized, so read the fixtures before you publish them.",
     "Bodies that are compressed, not UTF-8, or neither JSON nor an HTML form are not written. Exits with 1 if a genuine request was left out. With --json, prints { secret, files: [{ file, out, saved, left_out: [{ line, reason }] }] }.",
   ],
   examples: [
     "svc-webhooks redact deliveries.jsonl --out fixtures",
-    "svc-webhooks redact captures/*.jsonl --out fixtures --redact-key customer_ref --scheme stripe",
+    "svc-webhooks redact captures --out fixtures --redact-key customer_ref --scheme stripe",
   ],
   options,
   async run(context) {
@@ -57,15 +57,16 @@ export const redact = command({
     if (args.includes("-")) {
       throw new UsageError("Stdin cannot be read twice.", "Pass the name of a capture file.");
     }
-    for (const file of args) {
+    const files = args.flatMap(filesAt);
+    for (const file of files) {
       for await (const { captured } of requestsIn(file, context)) fixtures.learn(captured);
     }
     context.signal.throwIfAborted();
-    const outs = args.map((file) => join(given.out, redactor.text(basename(file))));
+    const outs = files.map((file) => join(given.out, redactor.text(basename(file))));
     assertNew(outs);
     createFolder(given.out);
     const written: Written[] = [];
-    for (const [index, file] of args.entries()) {
+    for (const [index, file] of files.entries()) {
       written.push(await write(file, outs[index] ?? "", fixtures, context));
       if (context.signal.aborted) return 1;
     }

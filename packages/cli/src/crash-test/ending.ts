@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { hasGroups, signalProcess } from "../dev/group.js";
+import { endTree, hasGroups, signalProcess } from "../dev/group.js";
 import { processesOf, processesWith } from "../dev/processes.js";
 
 /** The variable that marks all processes of a run, even those that leave their group. */
@@ -8,6 +8,7 @@ export const markVariable = "SVC_WEBHOOKS_CRASH_TEST";
 /** Sends a signal to a process that was started with `detached: hasGroups`, and to its group and session. */
 export function signalTo(pid: number | undefined, signal: NodeJS.Signals): void {
   if (pid === undefined) return;
+  if (!hasGroups && signal === "SIGKILL") endTree(pid);
   const targets = hasGroups ? [-pid, ...(processesOf(pid) ?? [])] : [pid];
   for (const target of targets) signalProcess(target, signal);
 }

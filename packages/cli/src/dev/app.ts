@@ -1,7 +1,9 @@
-import { spawn } from "node:child_process";
+import type { ChildProcessByStdio } from "node:child_process";
 import { once } from "node:events";
 import { connect } from "node:net";
+import type { Readable } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
+import spawn from "cross-spawn";
 import { Failure, messageOf } from "../errors.js";
 import type { Output } from "../paint.js";
 import { copyOutput } from "./copy-output.js";
@@ -78,6 +80,8 @@ export async function startApp(options: AppOptions): Promise<App> {
   let end: string | undefined;
   const exited = new Promise<string>((resolve) => {
     child.once("exit", (code, signal) => resolve(signal ?? `exit code ${code}`));
+    // On Windows, a program that does not exist has this event in place of `exit`.
+    child.once("error", ({ code }: NodeJS.ErrnoException) => code === "ENOENT" && resolve(code));
   });
   const ended = exited.then(async (how) => {
     await copied();
@@ -111,13 +115,14 @@ export async function startApp(options: AppOptions): Promise<App> {
 async function spawned({ command, env }: AppOptions) {
   const [program = "", ...args] = command;
   try {
+    // On Windows, npm, npx and other programs of packages are batch files, which `spawn` of Node does not start.
     const child = spawn(program, args, {
       env,
       stdio: ["inherit", "pipe", "pipe"],
       detached: hasGroups,
     });
     await once(child, "spawn");
-    return child;
+    return child as ChildProcessByStdio<null, Readable, Readable>;
   } catch (error) {
     throw new Failure(
       "app_not_started",

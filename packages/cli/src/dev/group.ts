@@ -1,4 +1,4 @@
-import type { ChildProcess } from "node:child_process";
+import { spawnSync, type ChildProcess } from "node:child_process";
 import { setTimeout as pause } from "node:timers/promises";
 import { processesOf } from "./processes.js";
 
@@ -47,6 +47,7 @@ export function groupOf(main: ChildProcess): Group {
   return {
     async end() {
       const patience = AbortSignal.any([hurried.signal, AbortSignal.timeout(graceMs.SIGTERM)]);
+      if (!hasGroups && !hasExited()) endTree(pid);
       main.kill("SIGTERM");
       await until(hasExited, patience);
       if (!patience.aborted) send("SIGTERM");
@@ -77,6 +78,11 @@ function exists(target: number): boolean {
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === "EPERM";
   }
+}
+
+/** Ends a process of Windows and all that it started, such as the program behind a batch file. */
+export function endTree(pid: number): void {
+  spawnSync("taskkill", ["/pid", String(pid), "/t", "/f"], { stdio: "ignore" });
 }
 
 /** Sends a signal to a process, or with a negative id to a group. */

@@ -1,5 +1,7 @@
+import { readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
 import type { Context } from "../command.js";
-import { UsageError } from "../errors.js";
+import { messageOf, UsageError } from "../errors.js";
 import { parseCaptured, useCaptureFile, type Captured } from "./capture.js";
 import { linesOf } from "./lines.js";
 
@@ -33,4 +35,24 @@ export async function* requestsIn(
   if (count === 0 && !context.signal.aborted) {
     throw new UsageError("The file contains no request.", useCaptureFile);
   }
+}
+
+/** Returns a file, or the capture files of a folder. */
+export function filesAt(path: string): readonly string[] {
+  if (path === "-") return [path];
+  let names: readonly string[];
+  try {
+    if (!statSync(path).isDirectory()) return [path];
+    names = readdirSync(path).filter((name) => name.endsWith(".jsonl"));
+  } catch (error) {
+    throw new UsageError(
+      `The capture file cannot be read: ${messageOf(error)}.`,
+      "Check the path.",
+    );
+  }
+  if (names.length > 0) return names.toSorted().map((name) => join(path, name));
+  throw new UsageError(
+    "The folder contains no .jsonl file.",
+    "Save deliveries with svc-webhooks listen --save <folder>/deliveries.jsonl.",
+  );
 }
