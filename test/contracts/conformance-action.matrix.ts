@@ -170,6 +170,6 @@ testPosix(
     });
     expect(stdout).toContain("Conforms: yes.");
     expect([stderr, exitCode]).toEqual(["", 0]);
-    await expect(fetch(given.url)).rejects.toThrow();
+    await expect(fetch(given.url)).rejects.toThrow("fetch failed");
   },
 );

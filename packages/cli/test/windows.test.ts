@@ -13,11 +13,11 @@ function script(file: string, text: string): string {
 }
 
 /** Makes a process take this system for Windows, where `cmd.exe` and `taskkill` write their arguments to a file. */
-function windows(then: string) {
+function windows(shellThen: string) {
   const calls = newFile("calls.txt");
   const folder = join(dirname(calls), "bin");
   const log = (then: string) => `echo "\${0##*/} $@" >> '${calls}'\n${then}`;
-  const shell = script(join(folder, "cmd.exe"), log(then));
+  const shell = script(join(folder, "cmd.exe"), log(shellThen));
   script(join(folder, "taskkill"), log('kill "$2"'));
   writeFileSync(join(folder, "npm.CMD"), "@echo off\r\n", { mode: 0o755 });
   const platform = 'Object.defineProperty(process, "platform", { value: "win32" })';
