@@ -37,7 +37,9 @@ export function masked(text: string, revealed = ""): string {
       .join(revealed);
   }
   let result = text;
-  for (const secret of known) result = result.replaceAll(secret, "…");
+  // A secret may be the start of a longer one.
+  const longestFirst = Array.from(known).toSorted((a, b) => b.length - a.length);
+  for (const secret of longestFirst) result = result.replaceAll(secret, "…");
   for (const [pattern, shown] of patterns) result = result.replaceAll(pattern, shown);
   return result;
 }

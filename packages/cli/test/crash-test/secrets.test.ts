@@ -30,3 +30,11 @@ test.each([
   concealEnvironment({ [name]: value }, []);
   expect(masked(`It prints ${shown}.`)).toBe(`It prints ${shown}.`);
 });
+
+test.each([
+  { A_SECRET: "prefix-13-hidden", B_SECRET: "prefix-13-hidden-SUFFIX" },
+  { A_SECRET: "prefix-14-hidden-SUFFIX", B_SECRET: "prefix-14-hidden" },
+])("a secret that starts with another one is masked as a whole: %o", (env) => {
+  concealEnvironment(env, []);
+  expect(masked(`${env.A_SECRET} ${env.B_SECRET}`)).toBe("… …");
+});

@@ -130,12 +130,12 @@ function keyOf({ keys }: Recording, key: string): string {
 /** Returns the function that writes a text for the file: without secrets, and with names in place of ids and URLs. */
 function writer({ state }: Service, to: Recording, authorization: string | null) {
   const endpoints = state.endpoints.list();
-  const secrets = [
+  // A secret or a URL may be the start of a longer one.
+  const secrets = longestFirst([
     authorization?.trim().split(" ").at(-1) ?? "",
     ...endpoints.flatMap(({ secret, previous }) => [secret, previous?.secret ?? ""]),
-  ].filter((secret) => secret.length >= 8);
-  // A URL may be the start of a longer one.
-  const urls = endpoints.map(({ url }) => escaped(url)).toSorted((a, b) => b.length - a.length);
+  ]).filter((secret) => secret.length >= 8);
+  const urls = longestFirst(endpoints.map(({ url }) => escaped(url)));
   return (text: string): string => {
     let written = text;
     for (const secret of secrets) written = written.replaceAll(secret, "…");
@@ -145,6 +145,9 @@ function writer({ state }: Service, to: Recording, authorization: string | null)
     return written.replaceAll(idPattern, (id, kind: string) => `{${nameOf(to, id, kind, state)}}`);
   };
 }
+
+const longestFirst = (texts: readonly string[]) =>
+  texts.toSorted((a, b) => b.length - a.length);
 
 /** Returns the name of an id. If no step has captured it, makes an earlier step capture it. */
 function nameOf(to: Recording, id: string, kind: string, state: Service["state"]): string {
