@@ -28,15 +28,6 @@ export function createRelay(server: SmtpServer | undefined, world: World, limitM
   if (server === undefined) return { send() {}, close() {} };
   const { host, port } = server;
   const place = `${host === "::1" ? "[::1]" : host}:${port}`;
-  const transport = createTransport({
-    host,
-    port,
-    secure: false,
-    ignoreTLS: true,
-    disableFileAccess: true,
-    disableUrlAccess: true,
-    socketCloseTimeout: 0,
-  });
   const closing = new AbortController();
   setMaxListeners(0, closing.signal);
   const inLane = createLanes(atOnce);
@@ -46,6 +37,26 @@ export function createRelay(server: SmtpServer | undefined, world: World, limitM
     const abort = () => controller.abort();
     const timer = setTimeout(abort, limitMs);
     closing.signal.addEventListener("abort", abort, { signal: controller.signal });
+    let offersUtf8: boolean | undefined;
+    const transport = createTransport({
+      host,
+      port,
+      secure: false,
+      ignoreTLS: true,
+      disableFileAccess: true,
+      disableUrlAccess: true,
+      socketCloseTimeout: 0,
+      // nodemailer sends an address that is not ASCII to any server. Only its log shows what the server offers
+      // (RFC 6531, section 3.2), and does so before the first address is sent.
+      transactionLog: [send.from, ...send.to].some(needsUtf8),
+      logger: {
+        debug({ tnx }: { readonly tnx?: unknown }, text: string) {
+          if (tnx !== "server" || !text.startsWith("250")) return;
+          offersUtf8 ??= /[ -]SMTPUTF8\b/i.test(text);
+          if (!offersUtf8) abort();
+        },
+      },
+    });
     try {
       const { rejected } = await transport.sendMail({
         messageId: `<${send.messageId}@${messageIdDomain}>`,
@@ -62,6 +73,7 @@ export function createRelay(server: SmtpServer | undefined, world: World, limitM
         ? `relayed to ${place}`
         : `relayed to ${place}, which rejected ${refused} of ${send.to.length} recipients`;
     } catch (error) {
+      if (offersUtf8 === false) return `relay failed: ${place} does not support SMTPUTF8`;
       return `relay failed: ${cause(error as NodemailerError, place, limitMs)}`;
     } finally {
       clearTimeout(timer);
@@ -87,6 +99,9 @@ export function createRelay(server: SmtpServer | undefined, world: World, limitM
     close: () => closing.abort(),
   };
 }
+
+/** Returns whether an address needs SMTPUTF8. A domain does not, because it is sent in Punycode. */
+const needsUtf8 = (address: string) => /[^\0-\u007f].*@/su.test(address);
 
 /** Describes why an email was not relayed, without any text from the server. */
 function cause(error: NodemailerError, place: string, limitMs: number): string {

@@ -2,7 +2,7 @@ import { freePort } from "@svc-webhooks/kit/free-port";
 import { ownTime } from "@svc-webhooks/kit/own-time";
 import { until } from "@svc-webhooks/kit/until";
 import { createSandbox, type Sandbox } from "@svc-webhooks/sandbox";
-import { expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { resolveOptions } from "../../src/options.js";
 import { createRelay } from "../../src/mail/relay.js";
 import { badServer, historyOf, mailbox, noteOf } from "./mailbox.js";
@@ -101,6 +101,37 @@ test.each([
   expect(await noteOf(running)).toMatch(note);
   await running.sandbox.clock.advance(0);
   expect(running.got).toHaveLength(2);
+});
+
+describe("a server without SMTPUTF8", () => {
+  test.each([
+    ["a sender", { from: "jürgen@example.test" }],
+    ["a recipient", { to: ["grace@example.test", "用户@example.test"] }],
+    ["a sender in a domain of other letters", { from: "jürgen@bücher.example.test" }],
+  ])("is sent no email with %s that is not ASCII", async (_what, part) => {
+    const addresses: string[] = [];
+    const { mails, smtp } = await mailbox({
+      hideSMTPUTF8: true,
+      onMailFrom({ address }, _session, callback) {
+        addresses.push(address);
+        callback();
+      },
+    });
+    const place = smtp.slice("smtp://".length);
+    const note = await noteOf(await open({ smtp }), part);
+    expect(note).toBe(`relay failed: ${place} does not support SMTPUTF8`);
+    expect([addresses, mails]).toEqual([[], []]);
+  });
+
+  test("receives domains in Punycode", async () => {
+    const { mails, smtp } = await mailbox({ hideSMTPUTF8: true });
+    const part = { from: "ada@bücher.example.test", to: ["grace@例え.example.test"] };
+    expect(await noteOf(await open({ smtp }), part)).toMatch(/^relayed to /);
+    expect(mails[0]?.headers.slice(0, 2)).toEqual([
+      ["From", "ada@xn--bcher-kva.example.test"],
+      ["To", "grace@xn--r8jz45g.example.test"],
+    ]);
+  });
 });
 
 test("a server that hangs delays no response, no event and no close", async () => {
