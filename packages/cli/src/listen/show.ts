@@ -38,7 +38,7 @@ export function createShow(
   return async (received) => {
     const { at, method, headers, body, verdict, secretId, status, target, error } = received;
     const { judgement } = received;
-    const path = redact?.path(received.path) ?? received.path;
+    const path = redact?.path(received.path.slice(0, mostText)) ?? received.path;
     const isGenuine = verdict === "genuine";
     const ownType = isGenuine && body ? eventTypeOf(body) : undefined;
     const ownId = headerOf(headers, headerNames.deliveryId);

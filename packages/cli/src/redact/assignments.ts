@@ -14,16 +14,19 @@ export function* assignmentsIn(
   kindOf: (name: string) => Kind | undefined,
 ): Generator<readonly [start: number, end: number]> {
   let from = 0;
-  const cookies = Array.from(text.matchAll(cookie), ({ 0: found, 1: value = "", index }) => ({
-    start: index + found.length - value.length,
-    end: index + found.length,
-  }));
+  /** The ends of lines with cookies, by the positions of their values. */
+  const cookies = new Map(
+    Array.from(text.matchAll(cookie), ({ 0: found, 1: value = "", index }) => {
+      const end = index + found.length;
+      return [end - value.length, end] as const;
+    }),
+  );
   for (const { 0: found, 1: name = "", 2: sign, index } of text.matchAll(assignment)) {
     if (index < from) continue;
-    const line = cookies.find(({ start }) => start === index + found.length);
-    if (line) {
-      from = line.end;
-      yield [line.start, line.end];
+    const end = cookies.get(index + found.length);
+    if (end !== undefined) {
+      from = end;
+      yield [index + found.length, end];
       continue;
     }
     const kind = kindOf(name);

@@ -13,9 +13,11 @@ export function substituteOf(
   value: string,
   substitutes: Substitutes,
   text: TextRules,
+  level: number,
 ): string {
   const { whole, words, digits } = substitutes;
-  const redact = (one: string) => text.redact(one, "full");
+  const redact = (one: string) => text.redact(one, "full", level);
+  const redactAll = (rest: (one: string) => string) => text.redactAll(value, rest, level);
   /** Replaces each part of a list: by its form, or else as a whole. */
   const listOf = (rest: (one: string) => string) =>
     value.replaceAll(/[^,;]+/g, (part) => {
@@ -26,12 +28,12 @@ export function substituteOf(
   if (/^[a-z][a-z0-9+.-]*:\/\/\S+$/i.test(value)) return redact(value);
   if (kind === "secret" || kind === "account") {
     if (isMoment(value)) return value;
-    return isUuid(value) ? whole(value) : text.redactAll(value, whole);
+    return isUuid(value) ? whole(value) : redactAll(whole);
   }
   if (kind === "chosen" || kind === "birth") {
     if (isDate(value)) return dateLike(value, substitutes);
     const isBirth = kind === "birth" && isDateLike(value);
-    return isBirth ? birthLike(value, substitutes) : text.redactAll(value, whole);
+    return isBirth ? birthLike(value, substitutes) : redactAll(whole);
   }
   if (isDate(value) || /^(?:true|false|null|none|unknown)$/i.test(value)) return value;
   if (isJsonText(value)) return redact(value);
@@ -42,20 +44,18 @@ export function substituteOf(
     case "domain":
       return isHost(value) ? hostLike(value, substitutes) : listOf(words);
     case "phone":
-      return /^[+\d\s().\u00a0/-]*\d[\d\s().\u00a0/-]*$/.test(value) ? digits(value) : whole(value);
+      return /^[+\d\s().\u00a0/-]+$/.test(value) && /\d/.test(value) ? digits(value) : whole(value);
     case "place":
       return placeLike(value, substitutes);
     case "region":
       return regionLike(value, substitutes);
     case "text":
-      return text.redactAll(value, (one) => aroundTags(one, whole));
+      return redactAll((one) => aroundTags(one, whole));
     case "person":
-      return isReference(value) || isVocabulary(value)
-        ? redact(value)
-        : text.redactAll(value, words);
+      return isReference(value) || isVocabulary(value) ? redact(value) : redactAll(words);
     case "name":
     case "address":
-      return text.redactAll(value, words);
+      return redactAll(words);
   }
 }
 

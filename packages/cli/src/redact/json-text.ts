@@ -12,6 +12,12 @@ export interface JsonToken {
 /** Returns the new text for a token, or undefined to keep its bytes. */
 export type Rewrite = (token: JsonToken) => string | undefined;
 
+/** The most objects around a token whose names are passed on: listing all of them for each token takes quadratic time. */
+const mostDepth = 200;
+
+/** The place of a token that is deeper, so that its value is replaced as a whole. */
+const tooDeep: Pick<JsonToken, "names" | "objects"> = { names: ["secret"], objects: [] };
+
 const numberText = /[-\d.eE+]+/y;
 
 /**
@@ -30,10 +36,10 @@ export function rewriteJson(text: string, rewrite: Rewrite): string {
   const objects: number[] = [];
   let kept = 0;
   let isName = false;
-  const place = (isOfName: boolean) => ({
-    names: names.slice(0, isOfName ? -1 : undefined),
-    objects: objects.slice(),
-  });
+  const place = (isOfName: boolean) =>
+    names.length > mostDepth
+      ? tooDeep
+      : { names: names.slice(0, isOfName ? -1 : undefined), objects: objects.slice() };
   const put = (start: number, end: number, written: string) => {
     parts.push(text.slice(kept, start), written);
     kept = end;

@@ -18,6 +18,9 @@ export interface LearnedOptions {
   readonly onForgotten?: (() => void) | undefined;
 }
 
+/** The most values of punctuation alone. Each text is searched for each of them. */
+const mostOthers = 100;
+
 interface Entry {
   /** The words of the value, in lower case. */
   readonly words: readonly string[];
@@ -82,8 +85,11 @@ export function createLearned(
     }
     const entry = { ...entryOf(value), isCertain, isExactCase, isWhole };
     entries.set(name, entry);
-    if (entry.words.length === 0) others.add(name);
-    else index.add(name, entry.words);
+    if (entry.words.length === 0) {
+      const [oldest = ""] = others;
+      if (others.size >= mostOthers) forget(oldest);
+      others.add(name);
+    } else index.add(name, entry.words);
   };
 
   const putName = (text: string) => {

@@ -16,8 +16,12 @@ export type Kind =
   | "text";
 
 /** Returns the words of a name in lower case: `firstName`, `first_name` and `First-Name` are `first`, `name`. */
-export const wordsOf = (name: string): readonly string[] =>
-  name
+export function wordsOf(name: string): readonly string[] {
+  // All values in an object ask for the words of its name. A text that is longer is not a name.
+  if (name.length > 500) return [];
+  const known = wordsByName.get(name);
+  if (known) return known;
+  const words = name
     .normalize("NFKC")
     .replaceAll(/\p{Cf}/gu, "")
     .replaceAll(/([\p{Ll}\p{N}])(\p{Lu})/gu, "$1 $2")
@@ -25,6 +29,13 @@ export const wordsOf = (name: string): readonly string[] =>
     .toLowerCase()
     .split(/[^\p{L}\p{N}]+/u)
     .filter((word) => word !== "");
+  if (wordsByName.size >= mostKnown) wordsByName.clear();
+  wordsByName.set(name, words);
+  return words;
+}
+
+const mostKnown = 10_000;
+const wordsByName = new Map<string, readonly string[]>();
 
 const setOf = (words: string): ReadonlySet<string> => new Set(words.split(" "));
 
@@ -188,8 +199,6 @@ export function nameRules(chosen: readonly string[]): NameRules {
       name !== undefined && !own.has(joined(name)) && (isStructuralName(name) || isId(name)),
   };
 }
-
-const mostKnown = 10_000;
 
 /** The meaning of a single name. */
 interface Known {

@@ -61,7 +61,8 @@ export function createRedactor({
     isKeptId: (token) => ids.has(token),
     kindOf: (name) => names.kindOf([name]),
     json: (one, level) => json(one, level),
-    url: (one, level) => urls.url(one, level),
+    // A URL may be a parameter of another one.
+    url: (one, level) => urls.url(one, level + 1),
   });
 
   const urls = createUrlRules({
@@ -78,7 +79,7 @@ export function createRedactor({
 
   function byName(around: readonly string[], value: string, level = 0): string {
     const kind = names.kindOf(around);
-    if (kind !== undefined) return substituteOf(kind, value, substitutes, text);
+    if (kind !== undefined) return substituteOf(kind, value, substitutes, text, level);
     return text.redact(value, names.isStructural(around.at(-1)) ? "structure" : "full", level);
   }
 

@@ -18,9 +18,10 @@ const hexDigits = "0123456789abcdef";
 /** @param key the key of the run, which is stored nowhere */
 export function createSubstitutes(key: Uint8Array): Substitutes {
   const bytes = (value: string, length: number): Buffer => {
-    const blocks: Buffer[] = [];
-    for (let block = 0; block * 32 < length; block += 1)
-      blocks.push(createHmac("sha256", key).update(`${block}:${value}`).digest());
+    const hash = (data: string | Buffer) => createHmac("sha256", key).update(data).digest();
+    const blocks = [hash(value)];
+    // Each block is made of the one before it, because hashing the value for each of them takes quadratic time.
+    while (blocks.length * 32 < length) blocks.push(hash(blocks.at(-1) ?? ""));
     return Buffer.concat(blocks).subarray(0, length);
   };
 

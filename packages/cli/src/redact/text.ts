@@ -27,7 +27,7 @@ export interface TextRules {
   /** Replaces sensitive text by its form, and learned values. */
   readonly redact: (text: string, depth: Depth, level?: number) => string;
   /** Replaces by form, and then the rest with `rest`. */
-  readonly redactAll: (text: string, rest: (text: string) => string) => string;
+  readonly redactAll: (text: string, rest: (text: string) => string, level: number) => string;
 }
 
 export interface TextContext {
@@ -105,9 +105,9 @@ export function createTextRules(context: TextContext): TextRules {
 
   return {
     redact,
-    redactAll: (text, rest) =>
+    redactAll: (text, rest, level) =>
       replaced(readable(text), [
-        matching(urlPattern, (found) => context.url(found, 0)),
+        matching(urlPattern, (found) => context.url(found, level)),
         names,
         ...strong,
         ...learned.forms(false),

@@ -23,6 +23,9 @@ export interface UrlRules {
   readonly pairs: (text: string, isForm: boolean, level: number) => string;
 }
 
+/** The most segments and parameters of a URL that are searched. What follows the host of a longer URL is replaced. */
+const mostParts = 2_000;
+
 export function createUrlRules(context: UrlContext): UrlRules {
   const { whole, redact, byName, names, isKeptId } = context;
 
@@ -58,15 +61,19 @@ export function createUrlRules(context: UrlContext): UrlRules {
       .join("&");
 
   const path: UrlRules["path"] = (text, level) => {
+    if (text.split(/[/&]/, mostParts + 1).length > mostParts)
+      return text.charAt(0) + whole(text.slice(1));
     const [, before = "", query, fragment] =
       /^([^?#]*)(?:\?([^#]*))?(?:#([^]*))?$/.exec(text) ?? [];
-    const segments = before.split("/").map((segment, index, all) => {
-      const isSecret = all.slice(0, index).some((one) => beforeToken.test(one));
-      return encoded(segment, (one) =>
+    let isSecret = false;
+    const segments = before.split("/").map((segment) => {
+      const written = encoded(segment, (one) =>
         isToken(one) || (isSecret && !isVocabulary(one)) || (isShortToken(one) && !isKeptId(one))
           ? whole(one)
           : redact(one, level),
       );
+      isSecret ||= beforeToken.test(segment);
+      return written;
     });
     return [
       segments.join("/"),

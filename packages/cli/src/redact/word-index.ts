@@ -4,6 +4,9 @@ export interface Word {
   readonly index: number;
 }
 
+/** The most values with the same words, which differ in punctuation only. */
+const mostAlike = 50;
+
 /** Values by all their words, so that a text takes a time that does not depend on the number of values. */
 export interface WordIndex {
   readonly add: (value: string, words: readonly string[]) => void;
@@ -39,7 +42,9 @@ export function createWordIndex(): WordIndex {
       const [first = ""] = words;
       byWords.set(
         key,
-        [...(byWords.get(key) ?? []), value].toSorted((one, other) => other.length - one.length),
+        [value, ...(byWords.get(key) ?? [])]
+          .slice(0, mostAlike)
+          .toSorted((one, other) => other.length - one.length),
       );
       const lengths = counts.get(first) ?? new Map<number, number>();
       counts.set(first, lengths.set(words.length, (lengths.get(words.length) ?? 0) + 1));
