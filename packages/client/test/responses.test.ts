@@ -1,8 +1,8 @@
 import type { RequestListener, ServerResponse } from "node:http";
 import { gzipSync } from "node:zlib";
 import { listen } from "@svc-webhooks/kit/servers";
-import { describe, expect, test } from "vitest";
-import type { Client, ClientOptions, SvcError } from "../src/index.js";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { createClient, type Client, type ClientOptions, type SvcError } from "../src/index.js";
 import { about, against, email, errorOf } from "./support.js";
 
 type Respond = (response: ServerResponse) => void;
@@ -355,5 +355,54 @@ describe("the wait that a response asks for", () => {
     const retryAfter = new Date(1_800_000_004_000).toUTCString();
     const { pauses } = await get(responding(429, "", { date: "", "retry-after": retryAfter }));
     expect(pauses[0]).toEqual(about(4_000));
+  });
+});
+
+describe("a mistake of this process is not retried as a lost connection", () => {
+  test.for([undefined, null, {}, "text"])("a fetch that resolves to %o", async (result) => {
+    let calls = 0;
+    const fetch = async () => {
+      calls += 1;
+      return result as unknown as Response;
+    };
+    const error = await errorOf(
+      createClient({ apiKey: "key_1", baseUrl: "http://127.0.0.1:9", fetch }).emails.send(email),
+    );
+    expect(error).toMatchObject({ name: "InvalidResponseError", code: "invalid_response" });
+    expect([calls, error.attempts]).toEqual([1, 1]);
+    expect(error.message).toContain("`fetch` did not resolve to a Response. Pass a");
+  });
+
+  test("a Blob without a function text, as in jsdom", async () => {
+    vi.stubGlobal("Blob", class {});
+    onTestFinished(() => void vi.unstubAllGlobals());
+    const body = JSON.stringify({ send_id: "send_1", note: "Grüße 😀" });
+    const { client, notes } = await against((_request, response) =>
+      responding(200, body, json)(response),
+    );
+    expect(await client.sends.get("send_1")).toEqual(JSON.parse(body));
+    expect(notes).toHaveLength(1);
+  });
+});
+
+test("a reason that ends with a full stop is not followed by another one", async () => {
+  const fetch = () => Promise.reject(new Error("Request was cancelled."));
+  const client = createClient({
+    apiKey: "key_1",
+    baseUrl: "http://127.0.0.1:9",
+    fetch,
+    maxRetries: 0,
+  });
+  const { message } = await errorOf(client.sends.get("send_1"));
+  expect(message).toMatch(/: Request was cancelled\. \(GET /);
+});
+
+test("a send id that is a number is refused", async () => {
+  const { client } = await against((_request, response) =>
+    responding(202, '{"send_id": 5}', json)(response),
+  );
+  expect(await errorOf(client.emails.send(email))).toMatchObject({
+    code: "invalid_response",
+    attempts: 1,
   });
 });

@@ -40,6 +40,8 @@ export async function makeAttempt(
   let received: Received | undefined;
   const receive = async (): Promise<Received> => {
     const response = await fetch(baseUrl + path, { ...init, signal: controller.signal });
+    // A `fetch` of JavaScript may resolve to anything.
+    if (!response?.headers) throw noResponse;
     const { ok, status } = response;
     const headers = maskedHeaders(response.headers, apiKey);
     const begun = { status, headers, text: "" };
@@ -53,7 +55,10 @@ export async function makeAttempt(
       if (left < 0) break;
       chunks.push(chunk);
     }
-    return { ...begun, text: await new Blob(chunks).text(), isTooLarge: left < 0 };
+    // jsdom's Blob has no `text`.
+    const decoder = new TextDecoder();
+    const texts = chunks.map((chunk) => decoder.decode(chunk, { stream: true }));
+    return { ...begun, text: texts.join("") + decoder.decode(), isTooLarge: left < 0 };
   };
   try {
     return { received: await Promise.race([receive(), ended]) };
@@ -61,8 +66,9 @@ export async function makeAttempt(
     if (signal?.aborted) return { failure: abortion(signal) };
     if (received) return { received };
     if (controller.signal.aborted) return limit;
+    if (error === noResponse) return noResponse;
     const cause = plainError(error, apiKey);
-    const message = `No complete response arrived from ${baseUrl}: ${reasonOf(cause)}.`;
+    const message = `No complete response arrived from ${baseUrl}: ${reasonOf(cause).replace(/\.+$/, "")}.`;
     const facts = { code: "connection_failed", message, cause };
     return { failure: { kind: "connection", facts, isLost: true } };
   } finally {
@@ -70,6 +76,17 @@ export async function makeAttempt(
     forget();
   }
 }
+
+/** The failure of a `fetch` that is not one. It would be the same in each attempt. */
+const noResponse: { readonly failure: Failure } = {
+  failure: {
+    kind: "response",
+    facts: {
+      code: "invalid_response",
+      message: "`fetch` did not resolve to a Response. Pass a `fetch` that does.",
+    },
+  },
+};
 
 /**
  * Returns the time limit of an attempt.

@@ -1,3 +1,4 @@
+import { isText } from "./checks.js";
 import { maskedSecret } from "../secret.js";
 import type { Received } from "./attempt.js";
 import type { Failure } from "./failure.js";
@@ -34,7 +35,11 @@ export function readResponse(
         `The response is larger than ${maxResponseBytes} bytes. The request was processed. Raise \`maxResponseBytes\`.`,
       );
     if (!text && mayBeEmpty) return { value: undefined };
-    if (result && json !== undefined && !body[result])
+    if (
+      result &&
+      json !== undefined &&
+      !(Object(body[result]) === body[result] || isText(body[result]))
+    )
       return invalid("invalid_response", `The response has no \`${result}\`.`);
     if (json === body) return { value: json };
     // Incomplete JSON was cut off in transit, so a retry may help. Any other invalid response would be the same again.
