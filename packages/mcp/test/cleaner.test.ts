@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import fc from "fast-check";
 import { sized } from "@svc-webhooks/kit/sized";
 import { describe, expect, test } from "vitest";
@@ -87,6 +88,13 @@ describe("the mask", () => {
     "percent twice": (bytes) => bytes.toString("hex").replaceAll(/../g, "%25$&"),
     JSON: (bytes) => bytes.toString("hex").replaceAll(/../g, String.raw`\u00$&`),
     HTML: (bytes) => bytes.toString("hex").replaceAll(/../g, "&#x$&;"),
+    "hex with colons": (bytes) => bytes.toString("hex").replaceAll(/..(?=.)/g, "$&:"),
+    "hex with spaces": (bytes) => bytes.toString("hex").replaceAll(/..(?=.)/g, "$& "),
+    "hex with dashes": (bytes) => bytes.toString("hex").replaceAll(/..(?=.)/g, "$&-"),
+    "a list of hex literals": (bytes) => bytes.toString("hex").replaceAll(/..(?=.)/g, "0x$&, "),
+    "decimal bytes": (bytes) => String(new Uint8Array(bytes)),
+    "full-width text": (bytes) =>
+      String(bytes).replaceAll(/[!-~]/g, (one) => String.fromCharCode(one.charCodeAt(0) + 0xfee0)),
   };
 
   test.each(Object.entries(encodings))("hides each part of a secret as %s", (_, encode) => {
@@ -137,6 +145,23 @@ describe("the mask", () => {
       }),
       runs,
     );
+  });
+
+  const bytes = Buffer.from(secret);
+  test.each([
+    ["inspect of a Buffer", inspect(bytes)],
+    ["inspect of a Uint8Array", inspect(new Uint8Array(bytes))],
+    ["a Buffer as JSON", JSON.stringify(bytes)],
+    ["a Buffer as indented JSON", JSON.stringify(bytes, null, 2)],
+    ["a Buffer in JSON in JSON", JSON.stringify(JSON.stringify({ bytes }))],
+  ])("hides %s, as Node prints it", (_, text) => {
+    const numbers = mask(cleaned(text)).match(/\b[0-9a-f]{2,3}\b/g) ?? [];
+    expect(numbers.length).toBeLessThan(8);
+  });
+
+  test("leaves lists of other numbers unchanged", () => {
+    const text = "1, 2, 3, 119, 104, 300 77:68:73 2026-01-02T03:04:05 10.0.0.1 <Buffer 00 ff>";
+    expect(mask(text)).toBe(text);
   });
 
   test("leaves text without a secret unchanged", () => {

@@ -35,25 +35,30 @@ const named: Readonly<Record<string, string>> = {
 const layers = 3;
 
 /**
- * Returns a function that masks secrets and their parts: as text, in hex, in base64 at any alignment, and behind
- * percent, JSON and HTML escapes.
+ * Returns a function that masks secrets and their parts: as text, in hex, in base64 at any alignment, as a list of
+ * bytes in hex or decimal, in compatibility forms such as full width, and behind percent, JSON and HTML escapes.
  */
 export function maskOf(secrets: readonly string[]): Mask {
   const texts = new Set<string>();
   const hex = new Set<string>();
+  const bytesOf = new Set<string>();
   for (const secret of secrets) {
     const bytes = Buffer.from(secret);
+    addParts(bytesOf, bytes.toString("latin1"), textPart);
     addParts(texts, inBase64(secret), textPart);
     addParts(hex, bytes.toString("hex"), hexPart);
     for (const text of base64Texts(bytes)) addParts(texts, text, textPart);
     const key = Buffer.from(secret.replace(/^whsec_/, ""), "base64");
     addParts(hex, key.toString("hex"), hexPart);
+    addParts(bytesOf, key.toString("latin1"), textPart);
   }
   return (text) => {
     const hidden = new Uint8Array(text.length);
     for (const view of viewsOf(text)) {
       hide(hidden, view, view.text.toLowerCase(), hex, hexPart);
       hide(hidden, view, inBase64(view.text), texts, textPart);
+      for (const listed of [listedBytes(view, hexBytes, 16), listedBytes(view, decimalBytes, 10)])
+        hide(hidden, listed, listed.text, bytesOf, textPart);
     }
     return masked(withoutHidden(text, hidden));
   };
@@ -74,8 +79,7 @@ const base64Texts = (bytes: Buffer): readonly string[] =>
   });
 
 function viewsOf(text: string): readonly View[] {
-  const positions = Array.from({ length: text.length }, (_, index) => index);
-  const views: View[] = [{ text, starts: positions, ends: positions.map((at) => at + 1) }];
+  const views = [compatible(text)];
   for (let layer = 0; layer < layers; layer += 1) {
     const last = views.at(-1);
     const next = last && decoded(last);
@@ -83,6 +87,21 @@ function viewsOf(text: string): readonly View[] {
     views.push(next);
   }
   return views;
+}
+
+/** Returns the view in which full-width and other compatibility forms are plain characters. */
+function compatible(text: string): View {
+  const characters: string[] = [];
+  const view = { starts: [] as number[], ends: [] as number[] };
+  for (let at = 0; at < text.length; at += 1) {
+    const plain = text.charAt(at).normalize("NFKC");
+    characters.push(plain);
+    for (let one = 0; one < plain.length; one += 1) {
+      view.starts.push(at);
+      view.ends.push(at + 1);
+    }
+  }
+  return { text: characters.join(""), ...view };
 }
 
 /** Decodes the escapes of a view. Returns undefined if it has none. */
@@ -111,6 +130,29 @@ function decoded({ text, starts, ends }: View): View | undefined {
     view.ends.push(ends[one] ?? 0);
   }
   return { text: pieces.join(""), ...view };
+}
+
+/** Bytes in a list, as `inspect(Buffer)`, `String(Uint8Array)` and JSON print them, with the separators before them. */
+const hexBytes = /([\s,:;.-]*)(?<![0-9a-z])(?:0x|\\x)?([0-9a-f]{2})(?![0-9a-z])/giy;
+const decimalBytes = /([\s,:;.-]*)(?<![0-9a-z])(\d{1,3})(?![0-9a-z])/giy;
+
+/** Decodes the lists of bytes in a view. Other text becomes a NUL, so that no part spans two lists. */
+function listedBytes({ text, starts, ends }: View, pattern: RegExp, radix: number): View {
+  const characters: string[] = [];
+  const view = { starts: [] as number[], ends: [] as number[] };
+  let at = 0;
+  while (at < text.length) {
+    pattern.lastIndex = at;
+    const [found = "", before = "", digits = ""] = pattern.exec(text) ?? [];
+    const byte = Number.parseInt(digits, radix);
+    const isByte = byte <= 255;
+    const end = isByte ? at + found.length : at + 1;
+    characters.push(isByte ? String.fromCharCode(byte) : "\0");
+    view.starts.push(starts[isByte ? at + before.length : at] ?? 0);
+    view.ends.push(ends[end - 1] ?? 0);
+    at = end;
+  }
+  return { text: characters.join(""), ...view };
 }
 
 function characterOf(escape: string): string {
