@@ -1,0 +1,79 @@
+import { describe, expect, test } from "vitest";
+import { createRedactor } from "../src/redact/redactor.js";
+
+/** Returns whether a redacted event still has a text. */
+function keeps(event: object, text: string): boolean {
+  const body = JSON.stringify(event);
+  const redactor = createRedactor({ key: new Uint8Array(32) });
+  redactor.learn(body);
+  return redactor.json(body).includes(text);
+}
+
+const sensitive = "hunter2hunter";
+
+/*
+ * Events in which a sensitive text stays. If one of these tests passes, it fails: move its row to the tests of what is
+ * replaced.
+ */
+describe("does not replace yet", () => {
+  test.fails.each([
+    [{ reason: `login failed with password=${sensitive}` }, sensitive],
+    [{ result: `api_key: ${sensitive}` }, sensitive],
+    [{ reason: "Cookie: sid=abcdef12345" }, "abcdef12345"],
+    [{ reason: "signed with 5baa61e4c9b93f3f0682250b6cf8331b7ee68fd8" }, "5baa61e4c9b93f3f"],
+    [{ env: `DB_PASSWORD=${sensitive}` }, sensitive],
+    [{ name: "Zebulon Quux", reason: "Quux cancelled" }, "Quux"],
+  ])("in a structural member: %j", (event, text) => {
+    expect(keeps(event, text)).toBe(false);
+  });
+
+  test.fails.each([
+    ['password: "correct horse battery staple"', "battery staple"],
+    ["DB_PASSWORD=abc,defgh;ijkl", "defgh;ijkl"],
+    ['Failed: {"password":"abc,defgh ijkl"}', "defgh ijkl"],
+    [`password:  ${sensitive}`, sensitive],
+    [`PASSWORD := ${sensitive}`, sensitive],
+    [`password => ${sensitive}`, sensitive],
+    ['Received: {"first_name":"Zebulon"}', "Zebulon"],
+  ])("the whole value in a text: %s", (x, text) => {
+    expect(keeps({ data: { x } }, text)).toBe(false);
+  });
+
+  test.fails.each(
+    "userpassword dbpassword smtppassword sharedsecret apitoken usertoken encryptionkey DBPASSWORD PGPASSWORD MYSQLPWD companyname contactname recipientname".split(
+      " ",
+    ),
+  )("a name whose words are written together: %s", (name) => {
+    expect(keeps({ data: { [name]: "Zebulon" } }, "Zebulon")).toBe(false);
+  });
+
+  test.fails.each(["from", "to", "cc", "reply_to"])("a name without an address: %s", (name) => {
+    expect(keeps({ data: { [name]: "Zebulon Quux" } }, "Quux")).toBe(false);
+  });
+
+  test.fails.each([
+    [{ date_of_birth: "1985-12-10", x: "born 1985-12-10" }, "1985-12-10"],
+    [{ date_of_birth: "1985-12-10", x: "10/12/1985" }, "10/12/1985"],
+    [{ city: "Quuxville", x: "I live in Quuxville" }, "Quuxville"],
+  ])("a value elsewhere: %j", (event, text) => {
+    expect(keeps(event, text)).toBe(false);
+  });
+
+  test.fails.each([
+    [{ tokens: { AbCdEf123456: {} } }, "AbCdEf123456"],
+    [{ names: { "Zebulon Quux": 1 } }, "Quux"],
+  ])("the name of a member: %j", (event, text) => {
+    expect(keeps(event, text)).toBe(false);
+  });
+
+  test.fails.each([
+    "4111\u20111111\u20111111\u20111111",
+    "4111\u20131111\u20131111\u20131111",
+    "4111.1111.1111.1111",
+    "card_4111111111111111",
+    "DE89-3704-0044-0532-0130-00",
+    "0x5baa61e4c9b93f3f0682250b6cf8331b7ee68fd8",
+  ])("a form with other separators: %s", (text) => {
+    expect(keeps({ data: { x: text } }, text)).toBe(false);
+  });
+});
