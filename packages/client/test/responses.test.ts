@@ -359,22 +359,25 @@ describe("the wait that a response asks for", () => {
 });
 
 describe("a mistake of this process is not retried as a lost connection", () => {
-  test.for([undefined, null, {}, "text"])("a fetch that resolves to %o", async (result) => {
-    let calls = 0;
-    const fetch = async () => {
-      calls += 1;
-      return result as unknown as Response;
-    };
-    const error = await errorOf(
-      createClient({ apiKey: "key_1", baseUrl: "http://127.0.0.1:9", fetch }).emails.send(email),
-    );
-    expect(error).toMatchObject({ name: "InvalidResponseError", code: "invalid_response" });
-    expect([calls, error.attempts]).toEqual([1, 1]);
-    expect(error.message).toContain("`fetch` did not resolve to a Response. Pass a");
-  });
+  test.for<unknown>([undefined, null, {}, "text"])(
+    "a fetch that resolves to %o",
+    async (result) => {
+      let calls = 0;
+      const fetch = async () => {
+        calls += 1;
+        return result as Response;
+      };
+      const error = await errorOf(
+        createClient({ apiKey: "key_1", baseUrl: "http://127.0.0.1:9", fetch }).emails.send(email),
+      );
+      expect(error).toMatchObject({ name: "InvalidResponseError", code: "invalid_response" });
+      expect([calls, error.attempts]).toEqual([1, 1]);
+      expect(error.message).toContain("`fetch` did not resolve to a Response. Pass a");
+    },
+  );
 
   test("a Blob without a function text, as in jsdom", async () => {
-    vi.stubGlobal("Blob", class {});
+    vi.stubGlobal("Blob", undefined);
     onTestFinished(() => void vi.unstubAllGlobals());
     const body = JSON.stringify({ send_id: "send_1", note: "Grüße 😀" });
     const { client, notes } = await against((_request, response) =>

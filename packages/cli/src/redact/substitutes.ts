@@ -17,8 +17,9 @@ const hexDigits = "0123456789abcdef";
 
 /** @param key the key of the run, which is stored nowhere */
 export function createSubstitutes(key: Uint8Array): Substitutes {
+  const hash = (data: string | Buffer) => createHmac("sha256", key).update(data).digest();
+
   const bytes = (value: string, length: number): Buffer => {
-    const hash = (data: string | Buffer) => createHmac("sha256", key).update(data).digest();
     const blocks = [hash(value)];
     // Each block is made of the one before it, because hashing the value for each of them takes quadratic time.
     while (blocks.length * 32 < length) blocks.push(hash(blocks.at(-1) ?? ""));
