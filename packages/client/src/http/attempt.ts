@@ -47,18 +47,17 @@ export async function makeAttempt(
     const begun = { status, headers, text: "" };
     // An error status counts even if the rest of its body does not arrive.
     if (!ok) received = begun;
-    const chunks: Uint8Array[] = [];
+    // jsdom's Blob has no `text`.
+    const decoder = new TextDecoder();
+    let text = "";
     let left = maxResponseBytes;
     for await (const chunk of response.body ?? []) {
       left -= chunk.length;
       // Leaving the loop cancels the response body.
       if (left < 0) break;
-      chunks.push(chunk);
+      text += decoder.decode(chunk, { stream: true });
     }
-    // jsdom's Blob has no `text`.
-    const decoder = new TextDecoder();
-    const texts = chunks.map((chunk) => decoder.decode(chunk, { stream: true }));
-    return { ...begun, text: texts.join("") + decoder.decode(), isTooLarge: left < 0 };
+    return { ...begun, text: text + decoder.decode(), isTooLarge: left < 0 };
   };
   try {
     return { received: await Promise.race([receive(), ended]) };
@@ -68,7 +67,7 @@ export async function makeAttempt(
     if (controller.signal.aborted) return limit;
     if (error === noResponse) return noResponse;
     const cause = plainError(error, apiKey);
-    const message = `No complete response arrived from ${baseUrl}: ${reasonOf(cause).replace(/\.+$/, "")}.`;
+    const message = `No complete response arrived from ${baseUrl}: ${reasonOf(cause).replace(/\.$/, "")}.`;
     const facts = { code: "connection_failed", message, cause };
     return { failure: { kind: "connection", facts, isLost: true } };
   } finally {
@@ -83,7 +82,7 @@ const noResponse: { readonly failure: Failure } = {
     kind: "response",
     facts: {
       code: "invalid_response",
-      message: "`fetch` did not resolve to a Response. Pass a `fetch` that does.",
+      message: "`fetch` must resolve to a Response.",
     },
   },
 };

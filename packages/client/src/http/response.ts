@@ -1,4 +1,3 @@
-import { isText } from "./checks.js";
 import { maskedSecret } from "../secret.js";
 import type { Received } from "./attempt.js";
 import type { Failure } from "./failure.js";
@@ -35,11 +34,7 @@ export function readResponse(
         `The response is larger than ${maxResponseBytes} bytes. The request was processed. Raise \`maxResponseBytes\`.`,
       );
     if (!text && mayBeEmpty) return { value: undefined };
-    if (
-      result &&
-      json !== undefined &&
-      !(Object(body[result]) === body[result] || isText(body[result]))
-    )
+    if (result && json !== undefined && (!body[result] || typeof body[result] === "number"))
       return invalid("invalid_response", `The response has no \`${result}\`.`);
     if (json === body) return { value: json };
     // Incomplete JSON was cut off in transit, so a retry may help. Any other invalid response would be the same again.
