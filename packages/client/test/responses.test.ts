@@ -372,7 +372,7 @@ describe("a mistake of this process is not retried as a lost connection", () => 
       );
       expect(error).toMatchObject({ name: "InvalidResponseError", code: "invalid_response" });
       expect([calls, error.attempts]).toEqual([1, 1]);
-      expect(error.message).toContain("`fetch` must resolve to a Response.");
+      expect(error.message).toContain("`fetch` must return a Response.");
     },
   );
 

@@ -82,7 +82,7 @@ const noResponse: { readonly failure: Failure } = {
     kind: "response",
     facts: {
       code: "invalid_response",
-      message: "`fetch` must resolve to a Response.",
+      message: "`fetch` must return a Response.",
     },
   },
 };
