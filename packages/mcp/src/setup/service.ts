@@ -1,3 +1,4 @@
+import { Readable } from "node:stream";
 import { isSvcError, type Client, type SvcError } from "@svc-webhooks/client";
 import { callService } from "svc-webhooks/workbench";
 import { Refusal } from "../refusal.js";
@@ -35,7 +36,8 @@ export const serviceAt = ({ isOwn, baseUrl, apiKeyEnv, env }: ServiceOptions): S
     };
     // The sandbox accepts any key. It must not receive the key of the real service.
     const given = isOwn ? {} : env;
-    const result = await callService({ options, env: given, signal }, async (client) => {
+    const context = { options, env: given, signal, stdin: Readable.from([]) };
+    const result = await callService(context, async (client) => {
       try {
         return { value: await work(client) };
       } catch (error) {
