@@ -277,7 +277,7 @@ describe("AWS Lambda", () => {
     return ((await importModule(file)) as { handler: Handler }).handler;
   }
 
-  const event = { ...exampleEvent, name: "Zoë" };
+  const named = { ...exampleEvent, name: "Zoë" };
   const encodings = ["utf8", "base64"] as const;
   const cases = Object.keys(events).flatMap((name) =>
     encodings.map((encoding) => [name, encoding] as const),
@@ -287,8 +287,8 @@ describe("AWS Lambda", () => {
     "%s, body in %s: a delivery is processed once, and a forged one is not",
     async (name, encoding) => {
       const handler = await handlerOf(`${name} ${encoding}`);
-      const genuine = await signedDelivery(event, { secret: exampleSecret });
-      const forged = await signedDelivery(event, { secret: "whsec_wrong" });
+      const genuine = await signedDelivery(named, { secret: exampleSecret });
+      const forged = await signedDelivery(named, { secret: "whsec_wrong" });
       const responses: unknown[] = [];
       for (const { headers, body } of [genuine, genuine, forged]) {
         const sent = { ...headers, "content-length": String(body.length) };
@@ -309,7 +309,7 @@ describe("AWS Lambda", () => {
 
   test("a repeated signature header of payload version 1.0 is refused", async () => {
     const handler = await handlerOf("repeated");
-    const { headers, body } = await signedDelivery(event, { secret: exampleSecret });
+    const { headers, body } = await signedDelivery(named, { secret: exampleSecret });
     const signature = String(headers["x-svc-signature"]);
     const repeated = {
       ...events["payload version 1.0"]?.(headers, Buffer.from(body).toString(), false),

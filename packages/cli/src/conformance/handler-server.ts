@@ -49,17 +49,17 @@ async function run(
     response.writeHead(status, { "content-type": "text/plain" });
     response.end(text);
   };
-  if (request.method !== "POST") return void end(405);
+  if (request.method !== "POST") return end(405);
   // Browsers send one of these with each request of a web page, which could otherwise change the results.
   const { origin, "sec-fetch-site": site } = request.headers;
-  if (origin !== undefined || site !== undefined) return void end(403);
+  if (origin !== undefined || site !== undefined) return end(403);
   let event: unknown;
   try {
     const body = await readRawBody(request, mostBytes);
     event = JSON.parse(new TextDecoder().decode(body));
   } catch {
     response.setHeader("Connection", "close");
-    return void end(400, "The body is not an event as JSON.");
+    return end(400, "The body is not an event as JSON.");
   }
   try {
     await handle(event);

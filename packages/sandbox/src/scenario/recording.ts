@@ -146,8 +146,7 @@ function writer({ state }: Service, to: Recording, authorization: string | null)
   };
 }
 
-const longestFirst = (texts: readonly string[]) =>
-  texts.toSorted((a, b) => b.length - a.length);
+const longestFirst = (texts: readonly string[]) => texts.toSorted((a, b) => b.length - a.length);
 
 /** Returns the name of an id. If no step has captured it, makes an earlier step capture it. */
 function nameOf(to: Recording, id: string, kind: string, state: Service["state"]): string {

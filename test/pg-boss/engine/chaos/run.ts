@@ -191,7 +191,7 @@ export async function runChaos(load: Load): Promise<Result> {
   await pool.query("update pgboss.queue set heartbeat_seconds = 3 where name = $1", [queue]);
 
   const script = await bundled(fileURLToPath(new URL("process.ts", import.meta.url)));
-  const place = (role: Settings["role"]) =>
+  const placeOf = (role: Settings["role"]) =>
     new Place(script, {
       role,
       connectionString: connectionString.replace(/:\d+\//, `:${proxy.port}/`),
@@ -199,8 +199,8 @@ export async function runChaos(load: Load): Promise<Result> {
       inOrder,
       inTransaction,
     });
-  const acceptors = [place("acceptor"), place("acceptor")];
-  const places = [...acceptors, place("worker"), place("worker"), place("worker")];
+  const acceptors = [placeOf("acceptor"), placeOf("acceptor")];
+  const places = [...acceptors, placeOf("worker"), placeOf("worker"), placeOf("worker")];
   await Promise.all(places.map((place) => place.start()));
 
   const keys = Math.max(10, Math.round(events / 40));
