@@ -2,7 +2,7 @@ import { BlockList } from "node:net";
 import { sign } from "@svc-webhooks/core";
 import { fingerprint } from "@svc-webhooks/explain";
 import { command, type Context } from "../command.js";
-import { Failure, UsageError } from "../errors.js";
+import { UsageError } from "../errors.js";
 import { openCapture } from "../lib/capture.js";
 import { idOf, newSecret } from "../lib/new-secret.js";
 import { wholeNumber } from "../lib/number.js";
@@ -17,7 +17,7 @@ import { serviceOptions } from "../lib/service.js";
 import { resolveTarget } from "../lib/target-rule.js";
 import type { Address } from "../lib/target.js";
 import { createExplainer, createSenderExplainer } from "../listen/explainer.js";
-import { archive, register, untilGone } from "../listen/registration.js";
+import { leave, register, watch } from "../listen/registration.js";
 import { serve } from "../listen/server.js";
 import { createShow, type Show } from "../listen/show.js";
 import { senderVerifier, serviceVerifier } from "../schemes/verifier.js";
@@ -132,12 +132,7 @@ export const listen = command({
             forwardTo: target?.url,
             redact: redaction?.redactor,
           });
-          if (endpoint !== undefined) {
-            untilGone(context, endpoint).then(
-              () => gone.abort(),
-              () => {},
-            );
-          }
+          if (endpoint !== undefined) void watch(context, endpoint, gone);
           const secret_fingerprint = await fingerprint(keyOf(sender?.scheme, secret));
           const first = { url, webhook_endpoint_id: endpoint, secret: created, secret_fingerprint };
           context.show(first, listeningText(first), created);
@@ -174,15 +169,10 @@ export const listen = command({
       file?.close();
       if (signal.aborted && !context.json)
         context.show({}, [`${counts.received} received, ${counts.refused} refused.`]);
-      if (endpoint !== undefined && !gone.signal.aborted) await leave(context, endpoint);
+      if (endpoint !== undefined && !gone.signal.aborted)
+        await leave(context, endpoint, leaving(endpoint));
     }
-    if (gone.signal.aborted) {
-      throw new Failure(
-        "endpoint_gone",
-        `The sandbox no longer has ${endpoint}, so nothing would arrive. It was restarted or reset, or the endpoint was archived.`,
-        "Start this command again. It registers a new endpoint with a new secret.",
-      );
-    }
+    gone.signal.throwIfAborted();
     return 0;
   },
 });
@@ -235,22 +225,9 @@ const listeningText = ({ url, webhook_endpoint_id: id, secret, secret_fingerprin
   `Fingerprint of the secret: ${secret_fingerprint}`,
 ];
 
-/**
- * Archives the endpoint. If that fails, for example because the service has already stopped, the command does not fail.
- */
-async function leave(context: Context<typeof options>, id: string): Promise<void> {
-  try {
-    await archive(context, id);
-    context.note(
-      `${id} was archived. The sandbox marks deliveries that were still pending as failed.`,
-    );
-  } catch (error) {
-    if (error instanceof Failure && error.code === "not_found")
-      return context.note(`${id} no longer exists.`);
-    context.note(
-      `${id} could not be archived. To try again, run svc-webhooks endpoints archive ${id}.`,
-    );
-  }
-}
+const leaving = (id: string) => ({
+  archived: `${id} was archived. The sandbox marks deliveries that were still pending as failed.`,
+  kept: `${id} could not be archived. To try again, run svc-webhooks endpoints archive ${id}.`,
+});
 
 const portOf = ({ port, protocol }: URL) => Number(port) || (protocol === "https:" ? 443 : 80);

@@ -60,34 +60,62 @@ async function noteOthers(
   }
 }
 
-/** The time between two looks at the endpoint, in milliseconds. */
-const lookMs = 2_000;
-
 /**
- * Resolves when a sandbox no longer has the endpoint. Never resolves for another service, whose endpoints cannot be read.
- *
- * @throws the reason of `signal` (as a rejection)
+ * Looks at the endpoint every `lookMs` milliseconds, and aborts `gone` with a failure when a sandbox no longer has it.
+ * Resolves when there is nothing more to look for: then, when either signal is aborted, and for a service that is not a
+ * sandbox, because its endpoints cannot be read.
  */
-export async function untilGone(context: ServiceContext, id: string): Promise<void> {
-  const { signal } = context;
-  let isThere: boolean | undefined = true;
-  while (isThere !== false) {
-    await pause(lookMs, undefined, { signal, ref: false });
-    isThere = await callService(context, async (client) => {
+export async function watch(
+  context: ServiceContext,
+  id: string,
+  gone: AbortController,
+  lookMs = 2_000,
+): Promise<void> {
+  const signal = AbortSignal.any([context.signal, gone.signal]);
+  let isWatched = true;
+  while (isWatched) {
+    await pause(lookMs, undefined, { signal, ref: false }).catch(() => {});
+    if (signal.aborted) return;
+    isWatched = await callService({ ...context, signal }, async (client) => {
       const all = await listFromSandbox<WebhookEndpoint>(client, "endpoints", signal);
       return all.some((one) => one.webhook_endpoint_id === id && one.status === "active");
-    }).catch(async (error: unknown) => {
-      if (error instanceof Failure && error.code === "sandbox_only") await new Promise(() => {});
+    }).then(
+      (isThere) => {
+        if (!isThere) gone.abort(goneFailure(id));
+        return isThere;
+      },
       // A sandbox that is being restarted does not respond.
-      return undefined;
-    });
+      (error: unknown) => !(error instanceof Failure && error.code === "sandbox_only"),
+    );
   }
 }
 
-/** Archives the endpoint, even after the command was stopped. */
-export const archive = (context: ServiceContext, id: string): Promise<unknown> => {
-  const signal = AbortSignal.timeout(graceMs);
-  return callService({ ...context, signal }, ({ webhookEndpoints }) =>
-    webhookEndpoints.archive(id, { signal }),
+const goneFailure = (id: string) =>
+  new Failure(
+    "endpoint_gone",
+    `The sandbox no longer has ${id}, so nothing would arrive. It was restarted or reset, or the endpoint was archived.`,
+    "Start this command again. It registers a new endpoint with a new secret.",
   );
-};
+
+/**
+ * Archives the endpoint, even after the command was stopped, and notes the result. If that fails, for example because
+ * the service has already stopped, the command does not fail.
+ *
+ * @param archived the line for an endpoint that was archived
+ * @param kept the line for an endpoint that may still be registered
+ */
+export async function leave(
+  context: ServiceContext & Pick<Context, "note">,
+  id: string,
+  { archived, kept }: { readonly archived: string; readonly kept: string },
+): Promise<void> {
+  const signal = AbortSignal.timeout(graceMs);
+  const line = await callService({ ...context, signal }, ({ webhookEndpoints }) =>
+    webhookEndpoints.archive(id, { signal }),
+  ).then(
+    () => archived,
+    (error: unknown) =>
+      error instanceof Failure && error.code === "not_found" ? `${id} no longer exists.` : kept,
+  );
+  context.note(line);
+}
