@@ -8,6 +8,7 @@ import { testPosix } from "@svc-webhooks/kit/systems";
 import { expect, onTestFinished, test } from "vitest";
 import { leave, register, watch } from "../src/listen/registration.js";
 import { server } from "./developing.js";
+import { deliver } from "./listening.js";
 import { start } from "./support.js";
 
 const idIn = (text: string) => /registered as (\S+)/.exec(text)?.[1] ?? "";
@@ -108,7 +109,7 @@ test("an endpoint of a service that does not show its endpoints is not watched",
   expect(gone.signal.aborted).toBe(false);
 });
 
-test("listen names the endpoint that a killed command left", async () => {
+test("listen names the endpoint that a killed command left, and says which deliveries are for it", async () => {
   const { url } = await openSandbox({ clock: "real" });
   const port = await freePort();
   const first = await listening(url, port);
@@ -118,6 +119,16 @@ test("listen names the endpoint that a killed command left", async () => {
   await second.shows(
     new RegExp(`${first.id} has the same URL, .+ archive ${first.id}\\.`),
     "stderr",
+  );
+  await fetch(`${url}/_sandbox/test-email`, { method: "POST" });
+  await second.shows(
+    new RegExp(
+      `signature_mismatch\\n {2}The delivery is for the endpoint ${first.id}, .+ archive ${first.id}\\.\\n`,
+    ),
+  );
+  await deliver(`http://127.0.0.1:${port}/`, {}, { secret: "whsec_another" });
+  await second.shows(
+    new RegExp(`\\n {2}No known mistake produces this signature\\. .+ endpoint ${second.id}, and`),
   );
   expect(await second.interrupt()).toBe(130);
 });

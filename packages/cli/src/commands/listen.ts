@@ -17,7 +17,7 @@ import { serviceOptions } from "../lib/service.js";
 import { resolveTarget } from "../lib/target-rule.js";
 import type { Address } from "../lib/target.js";
 import { createExplainer, createSenderExplainer } from "../listen/explainer.js";
-import { leave, register, watch } from "../listen/registration.js";
+import { endpointOf, leave, register, watch } from "../listen/registration.js";
 import { serve } from "../listen/server.js";
 import { createShow, type Show } from "../listen/show.js";
 import { senderVerifier, serviceVerifier } from "../schemes/verifier.js";
@@ -129,6 +129,7 @@ export const listen = command({
             explain: createExplainer(secret, previousSecrets),
             explainSender: sender && createSenderExplainer(sender, secret, previousSecrets),
             endpoint,
+            endpointOf: (id) => endpointOf(context, id),
             forwardTo: target?.url,
             redact: redaction?.redactor,
           });

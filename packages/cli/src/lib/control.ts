@@ -52,17 +52,27 @@ export interface Attempt {
  *
  * @throws the reason of `signal` (as a rejection)
  */
-export async function attemptsFromSandbox(
+export const attemptsFromSandbox = async (
+  client: Client,
+  delivery_id: unknown,
+  signal: AbortSignal,
+): Promise<readonly Attempt[] | undefined> =>
+  attemptsIn((await deliveryFromSandbox(client, delivery_id, signal))?.attempts);
+
+/**
+ * Returns a delivery, or undefined if the service is not a sandbox or does not have it.
+ *
+ * @throws the reason of `signal` (as a rejection)
+ */
+export async function deliveryFromSandbox(
   { request }: Client,
   delivery_id: unknown,
   signal: AbortSignal,
-): Promise<readonly Attempt[] | undefined> {
+): Promise<{ readonly attempts: unknown; readonly endpoint_id: unknown } | undefined> {
   try {
     // Another service may omit the id, or send a lone surrogate in it.
     const id = encodeURIComponent(Buffer.from(String(delivery_id)).toString());
-    const path = `/_sandbox/deliveries/${id}` as const;
-    const { attempts } = await request<{ readonly attempts: unknown }>("GET", path, {}, { signal });
-    return attemptsIn(attempts);
+    return await request("GET", `/_sandbox/deliveries/${id}`, {}, { signal });
   } catch (error) {
     signal.throwIfAborted();
     // Another service may respond to an unknown path with any status, or with a web page.

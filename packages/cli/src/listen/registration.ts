@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Client, WebhookEndpoint, WebhookEndpointWithSecret } from "@svc-webhooks/client";
 import { Failure } from "../errors.js";
-import { listFromSandbox } from "../lib/control.js";
+import { deliveryFromSandbox, listFromSandbox } from "../lib/control.js";
 import { idOf } from "../lib/new-secret.js";
 import { callService, type ServiceContext } from "../lib/service.js";
 import type { Context } from "../command.js";
@@ -89,6 +89,13 @@ export async function watch(
     );
   }
 }
+
+/** Returns the id of the endpoint that a delivery is for, or undefined if the service does not state it. */
+export const endpointOf = (context: ServiceContext, delivery_id: string): Promise<unknown> =>
+  callService(context, (client) => deliveryFromSandbox(client, delivery_id, context.signal)).then(
+    (delivery) => delivery?.endpoint_id,
+    () => undefined,
+  );
 
 const goneFailure = (id: string) =>
   new Failure(

@@ -19,6 +19,8 @@ export interface ShowOptions {
   readonly explainSender?: SenderExplainer | undefined;
   /** The id of the endpoint, if the command has registered it. */
   readonly endpoint: string | undefined;
+  /** Returns the id of the endpoint that a delivery is for, if the service states it. */
+  readonly endpointOf: (deliveryId: string) => Promise<unknown>;
   /** The URL to which genuine deliveries are forwarded. */
   readonly forwardTo: URL | undefined;
   /** Rewrites texts of the request and of the response before they are shown. Default: unchanged. */
@@ -28,10 +30,17 @@ export interface ShowOptions {
 /** Returns a function that writes the result of a request as a line of text or as JSON. */
 export function createShow(
   { json, show, note }: Pick<Context, "json" | "show" | "note">,
-  { explain, explainSender, endpoint, forwardTo, redact }: ShowOptions,
+  { explain, explainSender, endpoint, endpointOf, forwardTo, redact }: ShowOptions,
 ): Show {
   const which = endpoint === undefined ? "" : ` ${endpoint}`;
-  const unexplained = `No known mistake produces this signature. Check that this is the secret of the endpoint${which}, and that nothing changes the body on its way here.`;
+  const unknown = `No known mistake produces this signature. Check that this is the secret of the endpoint${which}, and that nothing changes the body on its way here.`;
+  /** Returns the reason for a signature that no known mistake produces. */
+  const unexplained = async (id: string | undefined): Promise<string> => {
+    const other = endpoint && id ? await endpointOf(id) : undefined;
+    return typeof other !== "string" || other === endpoint
+      ? unknown
+      : `The delivery is for the endpoint ${other}, probably registered by a command that was killed. Archive it with svc-webhooks endpoints archive ${other}.`;
+  };
   const clean = (text: string) => redact?.text(text.slice(0, mostText)) ?? text;
   let isHinted = false;
 
@@ -83,7 +92,7 @@ export function createShow(
       ...(judgement && judgement.outcome.status !== 200 && !target
         ? adviceOf(judgement, mistake)
         : [mistake?.text, mistake?.remedy]),
-      explanation?.verdict === "unknown" ? unexplained : undefined,
+      explanation?.verdict === "unknown" ? await unexplained(ownId) : undefined,
     ];
     const first = parts.flatMap((part, index) => (index === 0 ? [part] : ["  ", part]));
     show({}, [first, ...more.flatMap((text) => (text ? [`  ${clean(text)}`] : []))]);
