@@ -5,6 +5,7 @@ import { reportOf, summaryOf } from "../conformance/lines.js";
 import { wholeNumber } from "../lib/number.js";
 import { requireSecret } from "../lib/secret.js";
 import { resolveTarget, targetOptions } from "../lib/target-rule.js";
+import { ConnectionError, explainConnection } from "../lib/tls.js";
 import { createProgress } from "../lib/terminal/progress.js";
 import { paint } from "../paint.js";
 import { requireSigningSecret, signingFingerprint } from "../schemes/signing-secret.js";
@@ -77,6 +78,10 @@ export const conformance = command({
         scheme: sender?.signer,
         signal,
         lookup: target.lookup,
+        async explainError(error) {
+          const explained = await explainConnection(error, target.url);
+          return explained instanceof ConnectionError ? explained.message : undefined;
+        },
         onResult: ({ title }, index, total) => progress.update((index + 1) / total, title),
         ...(handlerPort !== undefined && {
           async onHandler(handler: (event: unknown) => Promise<void>) {

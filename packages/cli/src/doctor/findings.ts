@@ -36,8 +36,8 @@ const texts = {
   },
   connection_closed: {
     cause:
-      "The receiver closes the connection without a response. This happens, for example, when its process crashes.",
-    fix: "Look for an exception in the receiver's log. Make sure that no request can crash the process.",
+      "The receiver closes the connection without a response. This happens, for example, when its process crashes, or when an http: URL names a port that serves HTTPS.",
+    fix: "Look for an exception in the receiver's log. Make sure that no request can crash the process. For a port that serves HTTPS, use an https: URL.",
   },
   redirects: {
     cause: "The URL redirects to another one, and senders need not follow redirects.",

@@ -6,7 +6,7 @@ import { messageOf } from "../errors.js";
 import { outcomeIn } from "../lib/outcome.js";
 import { readUpTo } from "../lib/read.js";
 import type { Target } from "../lib/target.js";
-import { explainTls, TlsError } from "../lib/tls.js";
+import { ConnectionError, explainTls } from "../lib/tls.js";
 
 /** A request to a receiver. */
 export interface Probe {
@@ -113,7 +113,10 @@ export function sender({ target, headersOf, timeoutMs, signal, onSkew }: SendOpt
       return {
         status: null,
         error: timeout.aborted ? "timeout" : messageOf(error),
-        ...(explained instanceof TlsError && { error: explained.code, tls: explained.message }),
+        ...(explained instanceof ConnectionError && {
+          error: explained.code,
+          tls: explained.message,
+        }),
       };
     });
     if (how === undefined) {

@@ -4,7 +4,7 @@ import { Failure, isRefusal, UsageError } from "../errors.js";
 import { fetchFrom } from "./fetch.js";
 import { secretFrom } from "./secret.js";
 import { resolveTarget } from "./target-rule.js";
-import { explainTls, TlsError } from "./tls.js";
+import { ConnectionError, explainConnection } from "./tls.js";
 
 /** The default URL of `svc-webhooks sandbox`. */
 const sandboxUrl = "http://127.0.0.1:4010";
@@ -90,7 +90,7 @@ export async function callService<Result>(
   } catch (error) {
     context.signal.throwIfAborted();
     if (!(error instanceof SvcError)) throw error;
-    throw (await tlsFailure(error, baseUrl)) ?? explained(error, baseUrl, isHere);
+    throw (await connectionFailure(error, baseUrl)) ?? explained(error, baseUrl, isHere);
   }
 }
 
@@ -149,12 +149,13 @@ function withFlag({ message, param = "" }: SvcError): string {
   return which + message.slice(param.length);
 }
 
-/** Returns the failure of a TLS connection, or undefined if the error has another cause. */
-async function tlsFailure({ code, cause }: SvcError, baseUrl: string) {
+/** Returns the failure of a connection that can be explained, or undefined if the error has another cause. */
+async function connectionFailure({ code, cause }: SvcError, baseUrl: string) {
   if (code !== "connection_failed") return undefined;
   for (let one = cause; one instanceof Error; one = one.cause) {
-    const failed = one instanceof TlsError ? one : await explainTls(one, new URL(baseUrl));
-    if (failed instanceof TlsError) return new Failure(code, failed.message, checkUrl);
+    const failed =
+      one instanceof ConnectionError ? one : await explainConnection(one, new URL(baseUrl));
+    if (failed instanceof ConnectionError) return new Failure(code, failed.message, checkUrl);
   }
   return undefined;
 }

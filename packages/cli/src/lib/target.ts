@@ -1,7 +1,7 @@
 import { request as httpRequest, type ClientRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import type { LookupFunction, Socket } from "node:net";
-import { explainTls } from "./tls.js";
+import { explainConnection } from "./tls.js";
 
 export type HeaderList = readonly (readonly [name: string, value: string])[];
 
@@ -71,14 +71,18 @@ function through(
     send: ({ body, ...outgoing }, signal) =>
       new Promise((respond, reject) => {
         const sending = open({ ...outgoing, length: body.length }, signal);
+        let isFailed = false;
         sending.once("response", respond);
-        sending.on("error", async (error) => reject(await explainTls(error, url)));
+        sending.on("error", async (error) => {
+          isFailed = true;
+          reject(await explainConnection(error, url));
+        });
         for (const event of ["upgrade", "connect"]) {
           sending.once(event, (_response, socket: Socket) => socket.destroy());
         }
         // An error that is explained is reported first.
         sending.once("close", () => {
-          if (!sending.errored) reject(new Error("it closed the connection"));
+          if (!isFailed) reject(new Error("it closed the connection"));
         });
         sending.end(body);
       }),

@@ -1,23 +1,36 @@
 const codes = /^(?:ERR_SSL_|ERR_TLS_|EPROTO$|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;
 
+/**
+ * Returns an error whose message explains why a connection ended without a response, or the error itself if it has
+ * another cause. A server that uses TLS hangs up on a request in plain text, but so does one that crashes.
+ */
+export async function explainConnection(error: unknown, url: URL): Promise<unknown> {
+  if (!(error instanceof Error) || url.protocol !== "http:" || error.message !== "socket hang up")
+    return explainTls(error, url);
+  return new ConnectionError(maybeTls, "ECONNRESET", error);
+}
+
+const maybeTls =
+  "The connection was closed without a response. If this port serves HTTPS, use an https: URL.";
+
 /** Returns an error whose message explains why a TLS connection failed, or the error itself if it has another cause. */
 export async function explainTls(error: unknown, { hostname }: URL): Promise<unknown> {
   if (!(error instanceof Error)) return error;
   const { code = "" } = error as NodeJS.ErrnoException;
   // A server without TLS either responds in plain text, which Node reports with a code of OpenSSL, or hangs up.
   if (code === "ECONNRESET" && error.message.includes("before secure TLS connection"))
-    return new TlsError(hungUp, code, error);
+    return new ConnectionError(hungUp, code, error);
   if (!codes.test(code)) return error;
   // The sandbox takes long to load, and few requests fail.
   const { tlsText } = await import("@svc-webhooks/sandbox/command");
-  return new TlsError(tlsText(error, hostname, "start this command"), code, error);
+  return new ConnectionError(tlsText(error, hostname, "start this command"), code, error);
 }
 
 const hungUp =
   "The connection was closed during the TLS handshake. If the receiver does not use TLS on this port, use an http: URL, or the port on which it serves HTTPS.";
 
-/** A TLS connection could not be established. */
-export class TlsError extends Error {
+/** A connection failed. The message states why, and how to fix it, in whole sentences. */
+export class ConnectionError extends Error {
   readonly code: string;
 
   constructor(message: string, code: string, cause: Error) {

@@ -8,6 +8,7 @@ import { listenLocally } from "../lib/listen-locally.js";
 import { outcomeIn } from "../lib/outcome.js";
 import { readUpTo } from "../lib/read.js";
 import type { HeaderList, Target } from "../lib/target.js";
+import { ConnectionError } from "../lib/tls.js";
 import type { Judgement } from "@svc-webhooks/explain/senders";
 import { serviceVerifier, type Verified, type Verifier } from "../schemes/verifier.js";
 
@@ -177,6 +178,9 @@ async function replyTo(
       return { status: 504, error: `The target did not respond within ${forwardMs / 1_000} s.` };
     }
     const fix = isRefusal(error) ? " Start the receiver, or check --forward-to." : "";
+    if (error instanceof ConnectionError) {
+      return { status: 502, error: `The target returned no usable response. ${error.message}` };
+    }
     const text = `The target returned no usable response: ${messageOf(error)}.`;
     return { status: 502, error: text + fix };
   }

@@ -22,6 +22,12 @@ export interface ReceiverConformanceOptions {
   readonly signal?: AbortSignal | undefined;
   /** Resolves the host of the URL, for callers that have checked its addresses. Default: the operating system's. */
   readonly lookup?: LookupFunction | undefined;
+  /**
+   * Returns why the first delivery got no response, and how to fix it, in whole sentences; or undefined to use the default:
+   * a text with the message of the error.
+   */
+  readonly explainError?:
+    ((error: Error) => string | undefined | Promise<string | undefined>) | undefined;
   /** Called with each result as soon as it is known. Its index starts at 0. */
   readonly onResult?:
     ((result: ConformanceResult, index: number, total: number) => void) | undefined;
@@ -58,6 +64,7 @@ const optionNames = [
   "scheme",
   "signal",
   "lookup",
+  "explainError",
   "onResult",
   "onHandler",
 ] as const;
@@ -113,6 +120,7 @@ export async function receiverConformance(
     timeoutMs,
     scheme,
     connecting: { lookup, signal },
+    explainError: options.explainError,
     onEvent(eventId, runs) {
       runsOf.set(eventId, runs);
       current = runs;

@@ -5,6 +5,7 @@ import { senderOf } from "../schemes/senders.js";
 import { casesFor } from "./cases.js";
 import type { ReceiverCase } from "./cases/case.js";
 import { genuine } from "./cases/genuine.js";
+import { PreconditionError } from "../precondition-error.js";
 import { failureOf } from "./failure.js";
 import { whileMounted, type MountReceiver } from "./mount.js";
 import { ReceiverProbe } from "./probe.js";
@@ -22,6 +23,9 @@ export interface ExaminationOptions {
   readonly timeoutMs: number;
   readonly scheme: SchemeName | undefined;
   readonly connecting?: Connecting | undefined;
+  /** Returns the text for an error of the first case, or undefined. */
+  readonly explainError?:
+    ((error: Error) => string | undefined | Promise<string | undefined>) | undefined;
   readonly onEvent?: ((eventId: string, runs: Runs) => void) | undefined;
 }
 
@@ -51,6 +55,10 @@ export function examinationOf(options: ExaminationOptions): readonly ExaminedCas
         if (probe.minorFailure) throw probe.minorFailure;
       } catch (error) {
         if (one !== genuine) await probe.expectUnlocked();
+        else {
+          const text = await options.explainError?.(error as Error);
+          if (text !== undefined) throw new PreconditionError(text, { cause: error });
+        }
         throw failureOf(error, one.fix, url, start);
       } finally {
         hasForged = isShared && probe.hasForged;

@@ -1,0 +1,101 @@
+import { once } from "node:events";
+import { createServer as createPlain } from "node:http";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { writeFileSync } from "node:fs";
+import { until } from "@svc-webhooks/kit/until";
+import { expect, onTestFinished, test } from "vitest";
+import { expired, key, valid } from "../../sandbox/test/network/certificates.js";
+import { deliver, listening } from "./listening.js";
+import { cli, json, newFile, start } from "./support.js";
+
+/**
+ * Starts a server with a certificate, or without TLS. Returns its URL.
+ *
+ * @param base the scheme and the host of the URL
+ */
+async function receiver(cert: string | undefined, base = "https://localhost"): Promise<string> {
+  const server = cert === undefined ? createPlain() : createServer({ key, cert });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  return `${base}:${(server.address() as AddressInfo).port}/`;
+}
+
+function capture(): string {
+  const file = newFile();
+  const request = { at: "2026-01-01T00:00:00.000Z", method: "POST", path: "/", headers: [] };
+  writeFileSync(file, JSON.stringify({ ...request, body: "", verdict: "genuine" }));
+  return file;
+}
+
+test.each([
+  ["a self-signed certificate", valid, /^The certificate is self-signed\. To trust it, start this/],
+  ["an expired certificate", expired, /^The certificate (?:is self-signed|has expired)\./],
+  [
+    "a server without TLS",
+    undefined,
+    /^(?:The receiver does not use TLS on this port|.+ during the TLS handshake)\./,
+  ],
+])("%s is named", async (_what, cert, text) => {
+  const url = await receiver(cert);
+  const diagnosis = await json(["doctor", url, "--secret-env=SECRET"]);
+  const findings = diagnosis.value["findings"] as readonly unknown[];
+  expect(findings).toEqual([
+    expect.objectContaining({ id: "tls", cause: expect.stringMatching(text) }),
+  ]);
+  expect(diagnosis.code).toBe(1);
+
+  const { stderr } = await cli(["event-types", "list", "--base-url", url]);
+  expect(stderr).toMatch(new RegExp(text.source.slice(1)));
+});
+
+test("replay names a certificate that is not trusted", async () => {
+  const { stdout } = await cli(["replay", capture(), "--to", await receiver(valid)]);
+  expect(stdout).toContain("The certificate is self-signed.");
+});
+
+/** Returns the output of each command that connects to the URL. */
+async function outputsOf(url: string, env: Readonly<Record<string, string>> = {}) {
+  const run = async (...args: readonly string[]) => {
+    const { stdout, stderr } = await start(args, env).ended;
+    return stdout + stderr;
+  };
+  const listener = await listening(["--forward-to", url], env);
+  expect((await deliver(listener.url, {})).status).toBe(502);
+  await until(() => listener.received().length === 1, "the delivery is shown");
+  return {
+    listen: String(listener.received()[0]?.["error"]),
+    replay: await run("replay", capture(), "--to", url),
+    doctor: await run("doctor", url, "--secret-env=SECRET"),
+    conformance: await run("conformance", url, "--secret-env=SECRET"),
+    "event-types list": await run("event-types", "list", "--base-url", url),
+  };
+}
+
+const inEach = (text: RegExp) =>
+  Object.fromEntries(
+    ["listen", "replay", "doctor", "conformance", "event-types list"].map((command) => [
+      command,
+      expect.stringMatching(text),
+    ]),
+  );
+
+test("each command names a certificate for another name", async () => {
+  const file = newFile();
+  writeFileSync(file, valid);
+  const outputs = await outputsOf(await receiver(valid), { NODE_EXTRA_CA_CERTS: file });
+  expect(outputs).toEqual(inEach(/The certificate is not valid for localhost\.(?!\.)/));
+});
+
+test("each command names an https: URL of a port without TLS", async () => {
+  expect(await outputsOf(await receiver(undefined))).toEqual(
+    inEach(/(?:The receiver does not use TLS on this port|during the TLS handshake)\. .+ HTTPS\./),
+  );
+});
+
+test("each command suggests https: for an http: URL of a port that serves HTTPS", async () => {
+  expect(await outputsOf(await receiver(valid, "http://localhost"))).toEqual(
+    inEach(/serves HTTPS, use an https: URL\./),
+  );
+});
