@@ -94,21 +94,18 @@ function through(
  * before it has read the body, and Node would discard its response.
  */
 function readAfterFailedWrite(socket: Socket): void {
-  const { _write: write, _writev: writev } = socket as unknown as Writing;
-  const patched: Writing = {
-    _write: (chunk, encoding, done) => write.call(socket, chunk, encoding, afterReading(done)),
-    _writev: writev && ((chunks, done) => writev.call(socket, chunks, afterReading(done))),
-  };
-  Object.assign(socket, patched);
+  const write = socket["_write"].bind(socket);
+  const writev = socket["_writev"]?.bind(socket);
+  Object.assign(socket, {
+    _write: ((chunk, encoding, done) =>
+      write(chunk, encoding, afterReading(done))) satisfies Socket["_write"],
+    _writev:
+      writev &&
+      (((chunks, done) => writev(chunks, afterReading(done))) satisfies Socket["_writev"]),
+  });
 }
 
 type Done = (error?: Error | null) => void;
-
-/** The methods of a stream that write. */
-interface Writing {
-  readonly _write: (chunk: unknown, encoding: BufferEncoding, done: Done) => void;
-  readonly _writev: ((chunks: readonly unknown[], done: Done) => void) | undefined;
-}
 
 const afterReading =
   (done: Done): Done =>
