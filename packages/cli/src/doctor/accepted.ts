@@ -53,7 +53,8 @@ export async function examineAccepted(examining: Examining): Promise<void> {
   if (big.error === "timeout") findings.push(finding("hangs", saw(big)));
   else if (!isSuccess(big)) findings.push(finding("large_refused", saw(big)));
 
-  if (!findings.some(({ id }) => explainsCompressed.has(id))) {
+  if (findings.some(({ id }) => explainsCompressed.has(id))) expectMore(-1);
+  else {
     const compressed = await send(await signing.compressed(plain()));
     if (isSuccess(compressed)) findings.push(finding("compressed_accepted", saw(compressed)));
   }
