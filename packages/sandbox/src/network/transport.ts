@@ -170,13 +170,17 @@ function post(
     };
     signal.addEventListener("abort", abort);
 
+    // Between the two calls, Node polls, and reads the response of a receiver that has already responded and closed
+    // the connection. Otherwise the write would fail, and Node would discard the response unread.
+    const write = () => setImmediate(() => setImmediate(() => outgoing.end(request.body)));
     outgoing.on("socket", (socket) => {
+      // The socket of an interceptor (MSW, Nock) has no handle, and connects only after the request was written.
+      const isIntercepted = !Reflect.get(socket, "_handle");
+      if (isIntercepted) write();
       socket.once("connect", () => (phase = secure ? "handshake" : "open"));
       socket.once(secure ? "secureConnect" : "connect", () => {
         phase = "open";
-        // Between the two calls, Node polls, and reads the response of a receiver that has already responded and closed
-        // the connection. Otherwise the write would fail, and Node would discard the response unread.
-        setImmediate(() => setImmediate(() => outgoing.end(request.body)));
+        if (!isIntercepted) write();
       });
     });
     // The listeners stay, because an error after the end of the attempt must not crash the process.
