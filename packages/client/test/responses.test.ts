@@ -405,12 +405,13 @@ test("a reason that ends with a full stop is not followed by another one", async
   expect(message).toMatch(/: Request was cancelled\. \(GET /);
 });
 
-test("a send id that is a number is refused", async () => {
+test.for<[string, (client: Client) => Promise<unknown>]>([
+  ["emails.send", ({ emails }) => emails.send(email)],
+  ["sends.get", ({ sends }) => sends.get("send_1")],
+  ["sends.waitFor", ({ sends }) => sends.waitFor("send_1")],
+])("%s refuses a send id that is a number", async ([, call]) => {
   const { client } = await against((_request, response) =>
-    responding(202, '{"send_id": 5}', json)(response),
+    responding(200, '{"send_id": 5, "status": "delivered"}', json)(response),
   );
-  expect(await errorOf(client.emails.send(email))).toMatchObject({
-    code: "invalid_response",
-    attempts: 1,
-  });
+  expect(await errorOf(call(client))).toMatchObject({ code: "invalid_response", attempts: 1 });
 });

@@ -34,12 +34,12 @@ export function readResponse(
         `The response is larger than ${maxResponseBytes} bytes. The request was processed. Raise \`maxResponseBytes\`.`,
       );
     if (!text && mayBeEmpty) return { value: undefined };
-    if (result && json !== undefined && (!body[result] || typeof body[result] === "number"))
+    if (result && json !== undefined && !body[result])
       return invalid("invalid_response", `The response has no \`${result}\`.`);
-    if (json === body) return { value: json };
+    if (json === body && typeof body["send_id"] !== "number") return { value: json };
     // Incomplete JSON was cut off in transit, so a retry may help. Any other invalid response would be the same again.
     const isCut = json === undefined && /json/.test(headers.get("content-type") ?? "");
-    return invalid("invalid_response", unexpected, isCut || text === "");
+    return invalid("invalid_response", unexpected, isCut || !text);
   }
   const location = shown(headers.get("location"));
   if (status < 400 && location)

@@ -106,7 +106,7 @@ function pauseBeforeRetry(
   { attempt, counted }: { readonly attempt: number; readonly counted: number },
   now: number,
 ): number | undefined {
-  const isLast = maxRetries === 0 || counted > maxRetries;
+  const isLast = !maxRetries || counted > maxRetries;
   if (isLast || !mayRetry(failure, isRepeatable)) return undefined;
   const pause = pauseMs(attempt, failure);
   // If the time will not suffice, the caller learns it here, not at the deadline.
