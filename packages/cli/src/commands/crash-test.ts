@@ -32,7 +32,7 @@ import { printedText } from "../crash-test/server-processes.js";
 import { openServices } from "../crash-test/services.js";
 import { faultsOf, inOwnWords, ofPeople, pageInOwnWords, pointOf } from "../crash-test/settings.js";
 import { startWatcher } from "../crash-test/watcher.js";
-import { Failure, messageOf, UsageError } from "../errors.js";
+import { Failure, UsageError } from "../errors.js";
 import { durationOf } from "../lib/duration.js";
 import { conceal, masked } from "../lib/mask.js";
 import { keyOf } from "../schemes/key.js";
@@ -41,6 +41,7 @@ import { resolveTarget } from "../lib/target-rule.js";
 import type { Target } from "../lib/target.js";
 import { createProgress } from "../lib/terminal/progress.js";
 import { table } from "../lib/terminal/table.js";
+import { assertNotLinked, notWritable } from "../lib/write.js";
 
 const options = {
   start: {
@@ -494,16 +495,14 @@ const noCrossings = (): Failure =>
     "Name the variables that contain the URLs of its services: --through DATABASE_URL, --stub STRIPE_URL.",
   );
 
-const notWritable = (error: unknown): UsageError =>
-  new UsageError(`--html cannot be written: ${messageOf(error)}.`, "Check the path.");
-
 /** @throws UsageError if the page cannot be written: the histories would be run unnecessarily */
 function assertWritable(file: string): void {
   try {
+    assertNotLinked("--html", file);
     if (existsSync(file) && statSync(file).isDirectory()) throw new Error(`${file} is a folder`);
     accessSync(existsSync(file) ? file : dirname(file), constants.W_OK);
   } catch (error) {
-    throw notWritable(error);
+    throw notWritable("--html", error);
   }
 }
 
@@ -511,7 +510,7 @@ function writePage(file: string, text: string): void {
   try {
     writeFileSync(file, text);
   } catch (error) {
-    throw notWritable(error);
+    throw notWritable("--html", error);
   }
 }
 

@@ -1,6 +1,7 @@
 import { appendFileSync, closeSync, fchmodSync, fstatSync, openSync, readSync } from "node:fs";
 import type { HeaderList } from "./target.js";
-import { messageOf, UsageError } from "../errors.js";
+import { UsageError } from "../errors.js";
+import { assertNotLinked, notWritable } from "./write.js";
 
 /** A request as `listen --save` writes it: one line of JSON, with the body in base64. */
 export interface Captured {
@@ -54,6 +55,7 @@ export function openCapture(flag: string, name: string, isNew = false): CaptureF
 
 function open(flag: string, name: string, isNew: boolean): number {
   try {
+    assertNotLinked(flag, name);
     const file = openSync(name, "a+", 0o600);
     const stats = fstatSync(file);
     if (isNew && stats.size > 0) {
@@ -72,8 +74,7 @@ function open(flag: string, name: string, isNew: boolean): number {
     }
     return file;
   } catch (error) {
-    if (error instanceof UsageError) throw error;
-    throw new UsageError(`${flag} cannot be written: ${messageOf(error)}.`, "Check the path.");
+    throw notWritable(flag, error);
   }
 }
 

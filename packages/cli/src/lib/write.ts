@@ -1,0 +1,21 @@
+import { lstatSync, statSync } from "node:fs";
+import { messageOf, UsageError } from "../errors.js";
+
+/**
+ * Refuses a symbolic link, through which a folder of strangers could name any file of the user. Links to pipes and
+ * terminals, such as /dev/stdout, are usable.
+ *
+ * @throws UsageError if writing to the path would create or change the target of a link
+ */
+export function assertNotLinked(flag: string, path: string): void {
+  if (!lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) return;
+  const target = statSync(path, { throwIfNoEntry: false });
+  if (target && !target.isFile()) return;
+  throw new UsageError(`${flag} is a symbolic link.`, "Pass the path of the file itself.");
+}
+
+/** Returns the error of a file that cannot be written. */
+export const notWritable = (flag: string, error: unknown): UsageError =>
+  error instanceof UsageError
+    ? error
+    : new UsageError(`${flag} cannot be written: ${messageOf(error)}.`, "Check the path.");
