@@ -162,7 +162,13 @@ export const clientKinds: readonly ClientKind[] = [
 ];
 
 /** The kinds of clients for PgBouncer in transaction mode. */
-export const pooledClientKinds: readonly ClientKind[] = [pg, postgresJs(false), kysely];
+export const pooledClientKinds: readonly ClientKind[] = [
+  pg,
+  postgresJs(true),
+  postgresJs(false),
+  kysely,
+  drizzlePostgresJs,
+];
 
 /**
  * A statement that ages records by bringing the ends of their leases and retention nearer: a server's clock

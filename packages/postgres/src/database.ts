@@ -17,14 +17,14 @@ export type Query = (
 ) => Promise<readonly Row[]>;
 
 /**
- * Returns the `reply` column of the first row. The application's settings of the client may rename columns, or wrap rows
- * and values in objects.
+ * Returns a column of the first row, by default the first column, `reply`. The application's settings of the client may
+ * rename columns, or wrap rows and values in objects.
  */
-export function replyOf(rows: unknown): string {
+export function replyOf(rows: unknown, column = 0): string {
   let found = rows;
   while (Object(found) === found) {
-    const [first] = Object.values(found as object) as unknown[];
-    found = first;
+    const values = Object.values(found as object) as unknown[];
+    found = values[column] ?? values[0];
   }
   return String(found);
 }

@@ -82,6 +82,8 @@ describeWithPostgres("the store works whatever the application's client does to 
     test("directly", async () => {
       const sql = sqlWith(transform);
       expect(await trial(sql, postgresStore(sql), (tx) => tx`select 1`)).toEqual(works);
+      // There is no pooler, so statements may have names.
+      expect(sql.options.prepare).toBe(true);
     });
 
     test("through Drizzle", async () => {

@@ -22,7 +22,7 @@ import {
 /** The members of postgres.js 3's `sql` that the store uses. */
 export interface PostgresJs {
   readonly options: {
-    readonly prepare?: boolean | undefined;
+    prepare?: boolean | undefined;
     readonly max?: number | undefined;
     readonly socket?: unknown;
     readonly fetch_types?: boolean | undefined;
@@ -43,7 +43,7 @@ type PostgresJsQuery = PromiseLike<readonly unknown[]>;
 /** The members of a query that the types of postgres.js omit. */
 interface Internals {
   /** The connection that the query was sent on. Undefined until it is sent. */
-  readonly state?: unknown;
+  readonly state?: { readonly pid: number | null };
   /** Whether no earlier query on that connection is waiting for its reply. */
   readonly active?: boolean;
   strings: readonly string[];
@@ -65,8 +65,9 @@ export type TxOf<Sql> = Sql extends {
   : never;
 
 export function overPostgresJs<Sql extends PostgresJs>(sql: Sql): Database<TxOf<Sql>> {
-  // `prepare: false`, which is used with PgBouncer, turns off named statements.
-  const options = { prepare: sql.options.prepare !== false };
+  // Statements have no names until a reply has shown that there is no pooler. In transaction mode, a pooler may send a
+  // name to a server connection that does not know it.
+  const options = { prepare: false };
 
   /**
    * Closes dead connections. If nothing arrives on any connection, also closes idle ones, which are probably dead too.
@@ -89,7 +90,12 @@ export function overPostgresJs<Sql extends PostgresJs>(sql: Sql): Database<TxOf<
   const queryOver =
     (on: Pick<PostgresJs, "unsafe">): Query =>
     async (text, values, call) => {
-      const query = on.unsafe(text, [...values], values.length > 0 ? options : {});
+      const isProbe = sql.options.prepare && !options.prepare && text.endsWith(" as reply");
+      const query = on.unsafe(
+        isProbe ? `${text}, pg_catalog.pg_backend_pid() as pid` : text,
+        [...values],
+        values.length > 0 ? options : {},
+      );
       const internals = query as unknown as Internals;
       const find = unansweredSince(sql.options);
       let onAbort = ignore;
@@ -108,7 +114,14 @@ export function overPostgresJs<Sql extends PostgresJs>(sql: Sql): Database<TxOf<
       });
       call?.signal.addEventListener("abort", onAbort);
       try {
-        return (await Promise.race([query, late])) as readonly Row[];
+        const rows = (await Promise.race([query, late])) as readonly Row[];
+        if (isProbe) {
+          // A pooler gives its clients process IDs of its own.
+          options.prepare = replyOf(rows, 1) === String(internals.state?.pid);
+          // postgres.js names its `commit` too. If that fails, it repeats it in the failed transaction, which rolls back.
+          if (!options.prepare) sql.options.prepare = false;
+        }
+        return rows;
       } catch (error) {
         if (internals.state) throw error;
         throw notSent(error);
