@@ -1,13 +1,15 @@
 import { describe, expect, test } from "vitest";
 import { createRedactor } from "../src/redact/redactor.js";
 
-/** Returns whether a redacted event still has a text. */
-function keeps(event: object, text: string): boolean {
+function redacted(event: object): string {
   const body = JSON.stringify(event);
   const redactor = createRedactor({ key: new Uint8Array(32) });
   redactor.learn(body);
-  return redactor.json(body).includes(text);
+  return redactor.json(body);
 }
+
+/** Returns whether a redacted event still has a text. */
+const keeps = (event: object, text: string): boolean => redacted(event).includes(text);
 
 const sensitive = "hunter2hunter";
 
@@ -75,5 +77,34 @@ describe("does not replace yet", () => {
     "0x5baa61e4c9b93f3f0682250b6cf8331b7ee68fd8",
   ])("a form with other separators: %s", (text) => {
     expect(keeps({ data: { x: text } }, text)).toBe(false);
+  });
+});
+
+describe("replaces what is beyond a limit of its memory", () => {
+  /** Marks with no letter or digit, different for each index. */
+  const marks = (index: number) =>
+    index.toString(2).padStart(8, "0").replaceAll("0", "!").replaceAll("1", "?");
+
+  test.each([
+    ["passwords of punctuation", (index: number) => `#${marks(index)}#`],
+    ["passwords with the same words", (index: number) => `hunter2${marks(index)}hunter`],
+  ])("%s", (_title, passwordOf) => {
+    const passwords = Array.from({ length: 200 }, (_, index) => passwordOf(index));
+    const event = {
+      users: passwords.map((password) => ({ password })),
+      x: passwords.map((password) => `logged in with ${password}`),
+    };
+    const written = redacted(event);
+    expect(passwords.filter((password) => written.includes(password))).toEqual([]);
+  });
+
+  test.each(["password", "id", "event_type"])("a value under a long name of the word %s", (end) => {
+    const name = `${"a_".repeat(300)}${end}`;
+    expect(keeps({ data: { [name]: "Zebulon" } }, "Zebulon")).toBe(false);
+  });
+
+  test("a label that is too long for a name", () => {
+    const name = `Zebulon Quux ${"data ".repeat(200)}`;
+    expect(keeps({ fields: [{ name, value: "v" }] }, "Quux")).toBe(false);
   });
 });

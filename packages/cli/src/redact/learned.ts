@@ -18,8 +18,8 @@ export interface LearnedOptions {
   readonly onForgotten?: (() => void) | undefined;
 }
 
-/** The most values of punctuation alone. Each text is searched for each of them. */
-const mostOthers = 100;
+/** The most values of punctuation alone that each text is searched for. Beyond that, all punctuation as long is replaced. */
+const mostOthers = 30;
 
 interface Entry {
   /** The words of the value, in lower case. */
@@ -55,7 +55,8 @@ export function createLearned(
   const entries = new Map<string, Entry>();
   const index = createWordIndex();
   /** Entries of punctuation alone. */
-  const others = new Set<string>();
+  const others = new Map<string, Form>();
+  let shortestOther = Number.POSITIVE_INFINITY;
   const hosts = new Set<string>();
   const numbers = new Set<string>();
   let isComplete = true;
@@ -86,9 +87,8 @@ export function createLearned(
     const entry = { ...entryOf(value), isCertain, isExactCase, isWhole };
     entries.set(name, entry);
     if (entry.words.length === 0) {
-      const [oldest = ""] = others;
-      if (others.size >= mostOthers) forget(oldest);
-      others.add(name);
+      shortestOther = Math.min(shortestOther, entry.parts.join(" ").length);
+      others.set(name, matching(patternOf(entry.parts), substituteOf));
     } else index.add(name, entry.words);
   };
 
@@ -107,13 +107,14 @@ export function createLearned(
 
   /** Returns where the longest entry at a word of a text begins and ends, or undefined. */
   function placeAt(text: string, all: readonly Word[], at: number, from: number, isOnly: boolean) {
-    for (const name of index.at(all, at)) {
-      const entry = entries.get(name);
-      if (!entry || (isOnly && !entry.isCertain)) continue;
-      const start = (all[at]?.index ?? 0) - entry.offset;
-      const end = start < from ? undefined : endOfEntry(text, entry, start);
-      if (end !== undefined && !isInWord(text, start) && !isInWord(text, end))
-        return [start, end] as const;
+    for (const { values, start: first, end: last } of index.at(all, at)) {
+      if (!values) return [first, last] as const;
+      for (const entry of values.map((name) => entries.get(name))) {
+        const start = first - (entry?.offset ?? 0);
+        if (!entry || start < from || (isOnly && !entry.isCertain)) continue;
+        const end = endOfEntry(text, entry, start);
+        if (end !== undefined) return [start, end] as const;
+      }
     }
     return undefined;
   }
@@ -122,8 +123,7 @@ export function createLearned(
     let from = 0;
     const all = wordsIn(text);
     for (const [at, { index: start }] of all.entries()) {
-      if (start < from) continue;
-      const place = placeAt(text, all, at, from, isOnlyCertain);
+      const place = start < from ? undefined : placeAt(text, all, at, from, isOnlyCertain);
       if (!place) continue;
       from = place[1];
       yield place;
@@ -135,9 +135,9 @@ export function createLearned(
     matching(/(?<![\p{L}\p{N}])\d(?:[\s().-]{0,3}\d){6,16}(?![\p{L}\p{N}])/gu, (found) =>
       numbers.has(found.replaceAll(/\D/g, "")) ? digits(found) : undefined,
     ),
-    ...Array.from(others, (name) => entries.get(name))
-      .filter((entry) => entry !== undefined && (entry.isCertain || !isOnlyCertain))
-      .map((entry) => matching(patternOf((entry as Entry).parts), substituteOf)),
+    ...(others.size > mostOthers
+      ? [matching(marksOf(shortestOther), substituteOf)]
+      : others.values()),
   ];
 
   const substituteOf = (found: string): string =>
@@ -198,6 +198,8 @@ const literal = (text: string) => text.replaceAll(/[$()*+.?[\\\]^{|}/]/g, String
 const patternOf = (parts: readonly string[]): RegExp =>
   new RegExp(parts.map(literal).join(String.raw`[\s+._-]{1,3}`), "gu");
 
+const marksOf = (length: number) => new RegExp(`[^\\p{L}\\p{N}]{${length},}`, "gu");
+
 const separator = /[\s+._-]/u;
 
 /** Returns the end of a value that begins at a position of a text, or undefined if the text has another one there. */
@@ -218,7 +220,8 @@ function endOfEntry(text: string, entry: Entry, start: number): number | undefin
     if (!isAt(part, end)) return undefined;
     end += part.length;
   }
-  return isWhole && (start > 0 || end < text.length) ? undefined : end;
+  if (isWhole && (start > 0 || end < text.length)) return undefined;
+  return isInWord(text, start) || isInWord(text, end) ? undefined : end;
 }
 
 /** Returns whether the characters on both sides of a position belong to one word. */

@@ -17,8 +17,8 @@ export type Kind =
 
 /** Returns the words of a name in lower case: `firstName`, `first_name` and `First-Name` are `first`, `name`. */
 export function wordsOf(name: string): readonly string[] {
-  // All values in an object ask for the words of its name. A text that is longer is not a name.
-  if (name.length > 500) return [];
+  // All values in an object ask for the words of its name.
+  if (name.length > 500) return tooLong;
   const known = wordsByName.get(name);
   if (known) return known;
   const words = name
@@ -33,6 +33,9 @@ export function wordsOf(name: string): readonly string[] {
   wordsByName.set(name, words);
   return words;
 }
+
+/** The words of a text that is too long for a name. Its values are replaced. */
+const tooLong: readonly string[] = ["long", "secret"];
 
 const mostKnown = 10_000;
 const wordsByName = new Map<string, readonly string[]>();
