@@ -133,8 +133,8 @@ function decoded({ text, starts, ends }: View): View | undefined {
 }
 
 /** Bytes in a list, as `inspect(Buffer)`, `String(Uint8Array)` and JSON print them, with the separators before them. */
-const hexBytes = /([\s,:;.-]*)(?<![0-9a-z])(?:0x|\\x)?([0-9a-f]{2})(?![0-9a-z])/giy;
-const decimalBytes = /([\s,:;.-]*)(?<![0-9a-z])(\d{1,3})(?![0-9a-z])/giy;
+const hexBytes = /([\s,:;.-]*)(?:(?<![0-9a-z])(?:0x|\\x)?([0-9a-f]{2})(?![0-9a-z]))?/giy;
+const decimalBytes = /([\s,:;.-]*)(?:(?<![0-9a-z])(\d{1,3})(?![0-9a-z]))?/giy;
 
 /** Decodes the lists of bytes in a view. Other text becomes a NUL, so that no part spans two lists. */
 function listedBytes({ text, starts, ends }: View, pattern: RegExp, radix: number): View {
@@ -146,7 +146,8 @@ function listedBytes({ text, starts, ends }: View, pattern: RegExp, radix: numbe
     const [found = "", before = "", digits = ""] = pattern.exec(text) ?? [];
     const byte = Number.parseInt(digits, radix);
     const isByte = byte <= 255;
-    const end = isByte ? at + found.length : at + 1;
+    // Separators without a byte are skipped together: searching each of them takes quadratic time.
+    const end = at + Math.max(found.length, 1);
     characters.push(isByte ? String.fromCharCode(byte) : "\0");
     view.starts.push(starts[isByte ? at + before.length : at] ?? 0);
     view.ends.push(ends[end - 1] ?? 0);
