@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { cpuRatio, linearForTenfold } from "./cpu-ratio.js";
+import { cpuRatio, fourfoldRatio, linearForFourfold, linearForTenfold } from "./cpu-ratio.js";
 
 const text = (size: number) => "x".repeat(size);
 /** Takes quadratic time: each start is tried to the end of the text. */
@@ -13,4 +13,9 @@ const linear = (size: number) => () => {
 test("linear work is below the limit, and quadratic work above it", async () => {
   expect(await cpuRatio(linear(1_000_000), linear(100_000))).toBeLessThan(linearForTenfold);
   expect(await cpuRatio(quadratic(10_000), quadratic(1_000))).toBeGreaterThan(linearForTenfold);
+});
+
+test("the ratio for four times the size is below its limit for linear work, and above it for quadratic work", async () => {
+  expect(await fourfoldRatio(linear)).toBeLessThan(linearForFourfold);
+  expect(await fourfoldRatio(quadratic)).toBeGreaterThan(linearForFourfold);
 });

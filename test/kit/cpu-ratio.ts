@@ -34,33 +34,43 @@ export const linearForFourfold = 10;
 /** The processor time from which a ratio is not noise, in microseconds. */
 const measurable = 5_000;
 
-/** The greatest size that is tried. */
+/** The greatest size that is tried, but for a ratio that is too high. */
 const mostSize = 128_000;
 
+/** The processor time of work for which no greater size is tried, in microseconds. */
+const mostTime = 500_000;
+
+/** The ratio below which no greater size is tried. Linear work of a small size hides quadratic work. */
+const surelyLinear = 7;
+
 /**
- * Returns how many times as much processor time work takes for four times the size. The size grows until the work takes
- * a measurable time; if it never does, the result is 0. A ratio that is too high counts only if it is so again: for the
- * same size, in which the garbage collector may have run, and for the next one, before which there may be a step.
+ * Returns how many times as much processor time work takes for four times the size, or 0 if it never takes a measurable
+ * time. The size grows while the ratio is in doubt. A ratio that is too high counts only if it is so again: for the same
+ * size, in which the garbage collector may have run, and for the next one, before which there may be a step.
  */
 export async function fourfoldRatio(workOf: (size: number) => Work): Promise<number> {
   await workOf(2_000)();
-  let lowest = Number.POSITIVE_INFINITY;
-  let base = workOf(500);
-  for (let [size, steps] = [2_000, 0]; steps < 2 && (size <= mostSize || steps === 1); size *= 4) {
+  let [base, last, lower] = [workOf(500), 0, 0];
+  for (let size = 2_000; size <= (last < linearForFourfold ? 1 : 4) * mostSize; size *= 4) {
     const work = workOf(size);
-    let baseTime = Math.min(await cpuTime(base), await cpuTime(base));
+    let baseTime = await cpuTime(base);
     let time = await cpuTime(work);
-    for (let run = 0; run < runs && time / baseTime >= linearForFourfold; run += 1) {
+    // The engine may have compiled the code only now.
+    baseTime = Math.min(baseTime, await cpuTime(base));
+    for (
+      let run = 0;
+      run < runs && time < mostTime && time / baseTime >= linearForFourfold;
+      run += 1
+    ) {
       if (time < measurable) break;
       baseTime = Math.min(baseTime, await cpuTime(base));
       time = Math.min(time, await cpuTime(work));
     }
-    if (time >= measurable) {
-      lowest = Math.min(lowest, time / baseTime);
-      if (lowest < linearForFourfold) return lowest;
-      steps += 1;
-    }
     base = work;
+    if (time < measurable) continue;
+    [lower, last] = [Math.min(last, time / baseTime), time / baseTime];
+    if (last < surelyLinear) return last;
+    if (lower >= linearForFourfold || time > mostTime) return last;
   }
-  return Number.isFinite(lowest) ? lowest : 0;
+  return lower;
 }
