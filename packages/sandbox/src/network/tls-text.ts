@@ -2,6 +2,15 @@
  * Describes why a TLS connection failed.
  *
  * @param starting how to start the program that connects, such as `start the sandbox`
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { tlsText } from "@svc-webhooks/sandbox/command";
+ *
+ * const error = Object.assign(new Error(), { code: "CERT_HAS_EXPIRED" });
+ * assert.equal(tlsText(error, "localhost", "start the app"), "The certificate has expired.");
+ * ```
  */
 export function tlsText(
   { code = "", message }: NodeJS.ErrnoException,
