@@ -126,10 +126,8 @@ async function secretIn(flag: string, path: string, context: InputContext): Prom
   const read = known.get(stdin) ?? new Map<string, string>();
   const earlier = read.get(path);
   if (earlier !== undefined) return earlier;
-  const secret = (await readSecretText(`The secret from ${flag}`, path, context)).replace(
-    /\r?\n$/,
-    "",
-  );
+  const what = path === "-" ? "the secret" : `The secret from ${flag}`;
+  const secret = (await readSecretText(what, path, context)).replace(/\r?\n$/, "");
   if (secret === "")
     throw new UsageError(`The secret from ${flag} is empty.`, "Pass the whole secret.");
   known.set(stdin, read.set(path, secret));
