@@ -134,10 +134,11 @@ describeWithPostgres("an inbox on pg-boss", () => {
     await until(async () => (await waiting()) > 0, "the end of the run waits");
     const count = await waiting();
     proxy.abandon();
-    expect((await world.send("b")).code).toBe("queue_unavailable");
+    // A call that finds a dead connection makes the inbox look for others.
+    await world.send("b");
     // The server still runs these when the inbox looks for dead connections.
     await until(() => proxy.abandoned() <= count, "the other connections are replaced");
-    expect((await world.send("c")).code).toBe("enqueued");
+    await until(async () => (await world.send("c")).code === "enqueued", "a delivery is stored");
     // No call fails any more that could make the inbox look again.
     await locking.query("select pg_sleep(15)");
     await locking.query("commit");

@@ -217,8 +217,8 @@ export class InboxProbe {
   }
 
   /** Receives a delivery again and again, as a sender repeats it, until its job is stored. */
-  async persist(process: Process): Promise<StoredDelivery> {
-    const delivery = await this.delivery();
+  async persist(process: Process, given?: StoredDelivery): Promise<StoredDelivery> {
+    const delivery = given ?? (await this.delivery());
     let code = "";
     const isStored = async () => {
       ({ code } = await this.receive(process, delivery));
@@ -326,7 +326,7 @@ export class InboxProbe {
     const delivery = await this.delivery();
     const id = delivery.headers["x-svc-delivery-id"];
     this.behaviour = (run) => (run.context.deliveryId === id ? undefined : behaviour(run));
-    await this.accept(process, delivery);
+    await this.persist(process, delivery);
     await this.until(
       "an event that was accepted afterwards has run",
       () => this.runsOf(delivery)[0]?.endedAt !== undefined,
