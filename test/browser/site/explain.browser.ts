@@ -84,7 +84,7 @@ describeWithBrowser("the page that explains a signature", () => {
   test("names the known mistakes", async () => {
     const page = await openExplain();
     const all = Object.keys(mistakes);
-    expect(all).toHaveLength(43);
+    expect(all).toHaveLength(47);
     // A second for each. The tests of `explain` find all of them.
     const ids = eachNth(all, 8);
     const found: (readonly [string, string])[] = [];
