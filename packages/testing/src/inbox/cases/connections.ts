@@ -4,7 +4,7 @@ import { gate, type InboxCase, type InboxProbe, type Process } from "../probe.js
 
 /** Checks that a process stores and runs events again. */
 async function recovers(probe: InboxProbe, process: Process): Promise<void> {
-  const delivery = await probe.persist(process);
+  const delivery = await probe.accept(process);
   await probe.until("it has run", () => probe.runsOf(delivery)[0]?.endedAt !== undefined);
 }
 
@@ -40,7 +40,7 @@ export const connections: readonly InboxCase[] = [
     async run(probe) {
       const process = await probe.process();
       await process.silence();
-      await probe.persist(process);
+      await probe.accept(process);
     },
   },
   {
