@@ -153,12 +153,6 @@ export async function search(
     if (match) return match;
   }
 
-  for (const variant of body.length > changedBodyBytes ? [] : cutVariants(body, isSmall)) {
-    if (!isSmall) await turn();
-    const match = await compare(product([variant], rightKeys, rightMethod));
-    if (match) return match;
-  }
-
   if (isSmall) {
     const combinations = [...product(bodies, keys, all), ...product(bodies, others, all)]
       .filter(({ body: variant, key, method }) => [variant, key, method].filter(isRight).length < 2)
@@ -166,6 +160,12 @@ export async function search(
     const next = combinations[limits.combinations];
     if (!next || idsOf(next).length > 2) checked.add("combinations");
     const match = await compare(combinations.slice(0, limits.combinations));
+    if (match) return match;
+  }
+
+  for (const variant of body.length > changedBodyBytes ? [] : cutVariants(body, isSmall)) {
+    if (!isSmall) await turn();
+    const match = await compare(product([variant], rightKeys, rightMethod));
     if (match) return match;
   }
   return { found: [], checked: [...checked] };
