@@ -5,6 +5,7 @@ import type {
   RecordState,
   ReleaseRequest,
 } from "@svc-webhooks/core";
+import { next, stateOf, type Change, type StoredRecord } from "@svc-webhooks/core/store-rules";
 import { DurableObject } from "cloudflare:workers";
 
 /** How long expired records may remain before they are removed. */
@@ -13,12 +14,15 @@ const purgeMs = 3_600_000;
 /** The largest `retainMs` of a receiver. */
 const longestMs = 31_536_000_000;
 
+const columns = `key, state, token, lineage, lease_ends_at AS "leaseEndsAt", expires_at AS "expiresAt", fence, run`;
+
 type Row = {
+  readonly key: string;
   readonly state: RecordState;
   readonly token: string;
   readonly lineage: string | null;
-  readonly lease_ends_at: number;
-  readonly expires_at: number;
+  readonly leaseEndsAt: number;
+  readonly expiresAt: number;
   readonly fence: number;
   readonly run: number;
 };
@@ -49,87 +53,34 @@ export class DeliveryRecords extends DurableObject {
     return Date.now();
   }
 
-  claim(key: string, { token, leaseMs, retainMs, lineage, takeParked }: ClaimRequest): ClaimResult {
-    const now = this.now();
-    const row = this.#find(key, now);
-    if (row?.state === "done" || (row?.state === "parked" && !takeParked)) {
-      return { status: row.state, lineage: row.lineage ?? undefined };
-    }
-    if (row && isLeased(row, now)) {
-      // Otherwise a clock that was set back would keep a dead claim alive.
-      const lease_ends_at = Math.min(row.lease_ends_at, now + leaseMs);
-      if (lease_ends_at < row.lease_ends_at) this.#put(key, { ...row, lease_ends_at });
-      return row.token === token
-        ? { status: "claimed", fence: row.fence, run: row.run }
-        : { status: "busy", leaseLeftMs: lease_ends_at - now };
-    }
-    const run = row?.state === "parked" ? 1 : (row?.run ?? 0) + 1;
-    const fence = Math.max((row?.fence ?? 0) + 1, now);
-    this.#put(key, {
-      state: "running",
-      token,
-      lineage: lineage ?? null,
-      lease_ends_at: now + leaseMs,
-      expires_at: now + retainMs,
-      fence,
-      run,
-    });
-    return { status: "claimed", fence, run, takenOver: row?.state === "running" };
+  claim(key: string, request: ClaimRequest): ClaimResult {
+    return this.#next("claim", key, request);
   }
 
-  complete(key: string, { token, retainMs, lineage = "" }: ClaimRequest): CompleteResult {
-    const now = this.now();
-    const row = this.#find(key, now);
-    const already = row?.state === "done";
-    const by = already ? row.lineage : lineage || null;
-    const expires_at = now + retainMs;
-    this.#put(key, { ...idle, state: "done", lineage: by, expires_at, fence: 0, run: 0 });
-    if (!row) return "restored";
-    if (already) return "already";
-    return isOwned(row, token) ? "owner" : "late";
+  complete(key: string, request: ClaimRequest): CompleteResult {
+    return this.#next("complete", key, request);
   }
 
-  release(key: string, { token, retainMs, to }: ReleaseRequest): boolean {
-    const now = this.now();
-    const row = this.#find(key, now);
-    if (!row || !isOwned(row, token)) return false;
-    const state = to === "parked" ? "parked" : "failed";
-    const run = row.run - (to === "unused" ? 1 : 0);
-    this.#put(key, { ...row, ...idle, state, run, expires_at: now + retainMs });
-    return true;
+  release(key: string, request: ReleaseRequest): boolean {
+    return this.#next("release", key, request);
   }
 
-  extend(key: string, { token, leaseMs }: ClaimRequest): boolean {
-    const now = this.now();
-    const row = this.#find(key, now);
-    if (!row || !isOwned(row, token)) return false;
-    const lease_ends_at = now + leaseMs;
-    const expires_at = Math.max(row.expires_at, lease_ends_at);
-    this.#put(key, { ...row, lease_ends_at, expires_at });
-    return true;
+  extend(key: string, request: ClaimRequest): boolean {
+    return this.#next("extend", key, request);
   }
 
   forget(key: string): boolean {
-    const now = this.now();
-    const row = this.#find(key, now);
-    if (!row || isLeased(row, now)) return false;
-    this.#sql.exec("DELETE FROM records WHERE key = ?", key);
-    return true;
+    return this.#next("forget", key, undefined);
   }
 
   /** Returns the states of this shard's records, in the order of the keys. Only reads. */
   peek(keys: readonly string[]): readonly (RecordState | undefined)[] {
     const now = this.now();
-    const found = this.#sql.exec<Pick<Row, "state" | "lease_ends_at"> & { key: string }>(
-      `SELECT key, state, lease_ends_at FROM records
-       WHERE key IN (SELECT value FROM json_each(?)) AND expires_at > ?`,
+    const rows = this.#sql.exec<Row>(
+      `SELECT ${columns} FROM records WHERE key IN (SELECT value FROM json_each(?))`,
       JSON.stringify(keys),
-      now,
     );
-    const states = new Map<string, RecordState>();
-    for (const row of found) {
-      states.set(row.key, row.state === "running" && !isLeased(row, now) ? "failed" : row.state);
-    }
+    const states = new Map(Array.from(rows, (row) => [row.key, stateOf(row, now)]));
     return keys.map((key) => states.get(key));
   }
 
@@ -155,25 +106,23 @@ export class DeliveryRecords extends DurableObject {
     }
   }
 
-  #find(key: string, now: number): Row | undefined {
-    const found = this.#sql.exec<Row>(
-      `SELECT state, token, lineage, lease_ends_at, expires_at, fence, run
-       FROM records WHERE key = ? AND expires_at > ?`,
-      key,
-      now,
-    );
-    return found.toArray()[0];
-  }
+  #next: Change<string> = (call, key, request) => {
+    const rows = this.#sql.exec<Row>(`SELECT ${columns} FROM records WHERE key = ?`, key);
+    const [result, record] = next(call, rows.toArray()[0], request, this.now());
+    if (record) this.#put({ ...record, key });
+    if (record === null) this.#sql.exec("DELETE FROM records WHERE key = ?", key);
+    return result;
+  };
 
-  #put(key: string, row: Row): void {
+  #put(row: StoredRecord & { readonly key: string }): void {
     this.#sql.exec(
       "INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-      key,
+      row.key,
       row.state,
-      row.token,
-      row.lineage,
-      row.lease_ends_at,
-      row.expires_at,
+      row.token ?? "",
+      row.lineage ?? null,
+      row.leaseEndsAt,
+      row.expiresAt,
       row.fence,
       row.run,
     );
@@ -188,11 +137,3 @@ export class DeliveryRecords extends DurableObject {
     if ((await storage.getAlarm()) === null) await storage.setAlarm(Date.now() + purgeMs);
   }
 }
-
-/** The fields of a record that has no owner. */
-const idle = { token: "", lease_ends_at: 0 };
-
-const isOwned = ({ state, token }: Row, by: string) => state === "running" && token === by;
-
-const isLeased = ({ state, lease_ends_at }: Pick<Row, "state" | "lease_ends_at">, now: number) =>
-  state === "running" && now < lease_ends_at;

@@ -5,23 +5,18 @@ import type {
   RecordState,
   ReleaseRequest,
 } from "@svc-webhooks/core";
+import {
+  doneRecord,
+  next,
+  stateOf,
+  type Change,
+  type StoredRecord,
+} from "@svc-webhooks/core/store-rules";
 import { valuesOf } from "../connection/connection.js";
 import type { SqliteDatabase, SqliteStatement } from "../database.js";
 import { TransactionLost } from "../errors.js";
 import { assertKnown, versionIn } from "../schema/schema.js";
 import { decoded, encoded } from "./wire.js";
-
-/** A record that has not expired. */
-interface DeliveryRecord {
-  /** r running, f failed, p parked, d done. */
-  readonly state: string;
-  readonly expiresAt: number;
-  readonly fence: number;
-  readonly run: number;
-  readonly leaseEndsAt: number;
-  readonly token: string | null;
-  readonly lineage: string | null;
-}
 
 const columns = "key, state, expires_at, fence, run, lease_ends_at, token, lineage";
 const table = "svc_webhooks_deliveries";
@@ -31,7 +26,6 @@ const neighbours = 8;
 
 interface Statements {
   readonly find: SqliteStatement;
-  readonly state: SqliteStatement;
   readonly put: SqliteStatement;
   readonly remove: SqliteStatement;
   readonly sweep: SqliteStatement;
@@ -43,7 +37,6 @@ function prepare(db: SqliteDatabase): Statements {
   assertKnown(versionIn(db));
   return {
     find: db.prepare(`SELECT ${columns} FROM ${table} WHERE key = ?`),
-    state: db.prepare(`SELECT state, lease_ends_at FROM ${table} WHERE key = ? AND expires_at > ?`),
     put: db.prepare(`INSERT OR REPLACE INTO ${table} (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`),
     remove: db.prepare(`DELETE FROM ${table} WHERE key = ?`),
     // Keys are hashes, so each record is as likely as any other to be a neighbour of the next claim.
@@ -57,43 +50,18 @@ function prepare(db: SqliteDatabase): Statements {
   };
 }
 
-const isLeased = ({ state, leaseEndsAt }: DeliveryRecord, now: number) =>
-  state === "r" && now < leaseEndsAt;
+const letters = { running: "r", failed: "f", parked: "p", done: "d" } as const;
 
-const isOwned = ({ state, token }: DeliveryRecord, by: string) =>
-  state === "r" && token === encoded(by);
-
-/** Returns the result of a claim that changes nothing in the record, or undefined for any other claim. */
-function unchanged(
-  found: DeliveryRecord | undefined,
-  request: ClaimRequest,
-  now: number,
-): ClaimResult | undefined {
-  if (!found) return undefined;
-  const { state, lineage, leaseEndsAt } = found;
-  if (state === "d" || (state === "p" && !request.takeParked)) {
-    return {
-      status: state === "d" ? "done" : "parked",
-      lineage: lineage === null ? undefined : decoded(lineage),
-    };
+function decodedState(letter: unknown): RecordState {
+  for (const state of Object.keys(letters) as RecordState[]) {
+    if (letters[state] === letter) return state;
   }
-  // A longer lease is shortened. Otherwise a clock that was set back would keep a dead claim alive.
-  const isTooLong = leaseEndsAt > now + request.leaseMs;
-  return isLeased(found, now) && !isTooLong && !isOwned(found, request.token)
-    ? { status: "busy", leaseLeftMs: leaseEndsAt - now }
-    : undefined;
+  throw new Error(`The state of a record is ${JSON.stringify(letter)}.`);
 }
 
-/** The members of a record without an owner. A done record has none of them. */
-const idle = { token: null, leaseEndsAt: 0 };
-const done = { ...idle, state: "d", fence: 0, run: 0 };
-
-const states: Readonly<Record<string, RecordState>> = {
-  r: "running",
-  f: "failed",
-  p: "parked",
-  d: "done",
-};
+const read = (value: unknown) => (value === null ? null : decoded(String(value)));
+const wireOf = (text: string | null | undefined) =>
+  typeof text === "string" ? encoded(text) : null;
 
 /** The records, and one method for each call of the store. Each method but the first two must run in a transaction. */
 export class DeliveryRecords {
@@ -106,90 +74,36 @@ export class DeliveryRecords {
 
   /** Returns the result of a claim, or undefined if the claim must write. */
   known(key: Uint8Array, request: ClaimRequest): ClaimResult | undefined {
-    const now = Date.now();
-    return unchanged(this.#find(key, now), request, now);
+    const [result, record] = next("claim", this.#find(key), request, Date.now());
+    return record ? undefined : result;
   }
 
   /** Returns the state of a record, or undefined if there is none. */
   stateOf(key: Uint8Array, now: number): RecordState | undefined {
-    const row = this.#statements.state.get(key, now);
-    if (!row) return undefined;
-    const [letter, leaseEndsAt] = valuesOf(row);
-    const state = states[String(letter)];
-    if (!state) throw new Error(`The state of a record is ${JSON.stringify(letter)}.`);
-    return state === "running" && Number(leaseEndsAt) <= now ? "failed" : state;
+    const record = this.#find(key);
+    return record && stateOf(record, now);
   }
 
   claim(key: Uint8Array, request: ClaimRequest): ClaimResult {
-    const now = Date.now();
-    const found = this.#find(key, now);
-    const result = unchanged(found, request, now);
-    if (result) return result;
-    const { token, leaseMs, retainMs, lineage } = request;
-    if (found && isLeased(found, now)) {
-      const leaseEndsAt = Math.min(found.leaseEndsAt, now + leaseMs);
-      if (leaseEndsAt < found.leaseEndsAt) this.#put(key, { ...found, leaseEndsAt });
-      const { fence, run } = found;
-      return isOwned(found, token)
-        ? { status: "claimed", fence, run }
-        : { status: "busy", leaseLeftMs: leaseEndsAt - now };
-    }
-    const run = found?.state === "p" ? 1 : (found?.run ?? 0) + 1;
-    const fence = Math.max((found?.fence ?? 0) + 1, now);
-    this.#put(key, {
-      state: "r",
-      expiresAt: now + retainMs,
-      fence,
-      run,
-      leaseEndsAt: now + leaseMs,
-      token: encoded(token),
-      lineage: lineage === undefined ? null : encoded(lineage),
-    });
-    this.#statements.sweep.run(key, now);
-    return { status: "claimed", fence, run, takenOver: found?.state === "r" };
+    const result = this.#next("claim", key, request);
+    if (result.status === "claimed") this.#statements.sweep.run(key, Date.now());
+    return result;
   }
 
-  complete(key: Uint8Array, { token, retainMs, lineage }: ClaimRequest): CompleteResult {
-    const now = Date.now();
-    const found = this.#find(key, now);
-    const isDone = found?.state === "d";
-    const by = isDone ? found.lineage : lineage === undefined ? null : encoded(lineage);
-    this.#put(key, { ...done, expiresAt: now + retainMs, lineage: by });
-    if (!found) return "restored";
-    if (isDone) return "already";
-    return isOwned(found, token) ? "owner" : "late";
+  complete(key: Uint8Array, request: ClaimRequest): CompleteResult {
+    return this.#next("complete", key, request);
   }
 
-  release(key: Uint8Array, { token, retainMs, lineage, to }: ReleaseRequest): boolean {
-    const now = Date.now();
-    const found = this.#find(key, now);
-    if (!found || !isOwned(found, token)) return false;
-    this.#put(key, {
-      ...found,
-      ...idle,
-      state: to === "parked" ? "p" : "f",
-      run: found.run - (to === "unused" ? 1 : 0),
-      expiresAt: now + retainMs,
-      lineage: to === "parked" && lineage !== undefined ? encoded(lineage) : null,
-    });
-    return true;
+  release(key: Uint8Array, request: ReleaseRequest): boolean {
+    return this.#next("release", key, request);
   }
 
-  extend(key: Uint8Array, { token, leaseMs }: ClaimRequest): boolean {
-    const now = Date.now();
-    const found = this.#find(key, now);
-    if (!found || !isOwned(found, token)) return false;
-    const leaseEndsAt = now + leaseMs;
-    this.#put(key, { ...found, leaseEndsAt, expiresAt: Math.max(found.expiresAt, leaseEndsAt) });
-    return true;
+  extend(key: Uint8Array, request: ClaimRequest): boolean {
+    return this.#next("extend", key, request);
   }
 
   forget(key: Uint8Array): boolean {
-    const now = Date.now();
-    const found = this.#find(key, now);
-    if (!found || isLeased(found, now)) return false;
-    this.#statements.remove.run(key);
-    return true;
+    return this.#next("forget", key, undefined);
   }
 
   /**
@@ -197,24 +111,24 @@ export class DeliveryRecords {
    *
    * @throws TransactionLost
    */
-  ownedBy(key: Uint8Array, fence: number): DeliveryRecord {
+  ownedBy(key: Uint8Array, fence: number): StoredRecord {
     // An expired record that is still there has had no other owner.
-    const found = this.#find(key, -Infinity);
-    if (found?.state === "r" && found.fence === fence) return found;
+    const found = this.#find(key);
+    if (found?.state === "running" && found.fence === fence) return found;
     throw new TransactionLost(
       !found
         ? "There is no record of this delivery: the receiver must use this store and this file. Nothing was written."
-        : found.state === "d"
+        : found.state === "done"
           ? "This delivery is already completed, by another run or an earlier transaction of this one. Nothing was written."
           : "Another run has taken over this delivery, or this one has been released. Nothing was written.",
     );
   }
 
   /** Completes a record that `ownedBy` returned in the same transaction. */
-  finish(key: Uint8Array, { fence, expiresAt, lineage }: DeliveryRecord): void {
+  finish(key: Uint8Array, { fence, expiresAt, lineage }: StoredRecord): void {
     // A fence is the time of its claim, so this keeps the record for its full retention from now.
     const sinceClaim = Math.max(Date.now() - fence, 0);
-    this.#put(key, { ...done, lineage, expiresAt: expiresAt + sinceClaim });
+    this.#put(key, doneRecord(lineage, expiresAt + sinceClaim));
   }
 
   /** Forgets the statements of a connection that was closed. */
@@ -232,26 +146,32 @@ export class DeliveryRecords {
     return (this.#prepared ??= prepare(this.#db));
   }
 
-  #find(key: Uint8Array, now: number): DeliveryRecord | undefined {
+  #find(key: Uint8Array): StoredRecord | undefined {
     const row = this.#statements.find.get(key);
     if (!row) return undefined;
-    const [, state, expiresAt, fence, run, leaseEndsAt, token, lineage] = valuesOf(row);
-    if (Number(expiresAt) <= now) return undefined;
+    const [, letter, expiresAt, fence, run, leaseEndsAt, token, lineage] = valuesOf(row);
     return {
-      state: String(state),
+      state: decodedState(letter),
       // Connections can be set to return integers as bigints.
       expiresAt: Number(expiresAt),
       fence: Number(fence),
       run: Number(run),
       leaseEndsAt: Number(leaseEndsAt),
-      token: token as string | null,
-      lineage: lineage as string | null,
+      token: read(token),
+      lineage: read(lineage),
     };
   }
 
-  #put(key: Uint8Array, record: DeliveryRecord): void {
+  readonly #next: Change<Uint8Array> = (call, key, request) => {
+    const [result, record] = next(call, this.#find(key), request, Date.now());
+    if (record) this.#put(key, record);
+    if (record === null) this.#statements.remove.run(key);
+    return result;
+  };
+
+  #put(key: Uint8Array, record: StoredRecord): void {
     const { state, expiresAt, fence, run, leaseEndsAt, token, lineage } = record;
-    const numbers = [expiresAt, fence, run, leaseEndsAt].map((one) => Math.ceil(one) || null);
-    this.#statements.put.run(key, state, ...numbers, token, lineage);
+    const numbers = [expiresAt, fence, run, leaseEndsAt].map((number) => Math.ceil(number) || null);
+    this.#statements.put.run(key, letters[state], ...numbers, wireOf(token), wireOf(lineage));
   }
 }

@@ -7,93 +7,47 @@ import type {
   RecordState,
   ReleaseRequest,
 } from "@svc-webhooks/core";
+import { next, stateOf, type Change, type StoredRecord } from "@svc-webhooks/core/store-rules";
 import fc from "fast-check";
 import { claimant, newKey, StoreProbe, type StoreCase } from "./probe.js";
 
-interface ModelRecord {
-  state: "running" | "done" | "failed" | "parked";
-  token: string;
-  lineage: string | undefined;
-  leaseEndsAt: number;
-  expiresAt: number;
-  fence: number;
-  run: number;
-}
-
-/** A minimal implementation of the transition table. Time stands still until `now` is set. */
+/** Keeps records by the rules of `DeliveryStore`. Time stands still until `now` is set. */
 class StoreModel implements DeliveryStore {
   readonly shared = false;
   now = 0;
-  readonly #records = new Map<string, ModelRecord>();
+  readonly #records = new Map<string, StoredRecord>();
 
   claim(key: string, request: ClaimRequest): ClaimResult {
-    const { token, leaseMs, retainMs, lineage, takeParked } = request;
-    const record = this.#find(key);
-    if (record?.state === "done" || (record?.state === "parked" && !takeParked)) {
-      return { status: record.state, lineage: record.lineage };
-    }
-    if (record && this.#isLeased(record)) {
-      // More than `leaseMs` may be left if the clock was set back or the existing lease is longer than this claim's.
-      record.leaseEndsAt = Math.min(record.leaseEndsAt, this.now + leaseMs);
-      const { fence, run, leaseEndsAt } = record;
-      return record.token === token
-        ? { status: "claimed", fence, run }
-        : { status: "busy", leaseLeftMs: leaseEndsAt - this.now };
-    }
-    const fence = Math.max((record?.fence ?? 0) + 1, this.now);
-    const run = record?.state === "parked" ? 1 : (record?.run ?? 0) + 1;
-    const times = { leaseEndsAt: this.now + leaseMs, expiresAt: this.now + retainMs };
-    this.#records.set(key, { state: "running", token, lineage, ...times, fence, run });
-    return { status: "claimed", fence, run };
+    return this.#next("claim", key, request);
   }
 
-  complete(key: string, { token, retainMs, lineage }: ClaimRequest): CompleteResult {
-    const record = this.#find(key);
-    const expiresAt = this.now + retainMs;
-    if (record?.state === "done") {
-      record.expiresAt = expiresAt;
-      return "already";
-    }
-    const isOwner = this.#isOwned(record, token);
-    const nothing = { leaseEndsAt: 0, fence: 0, run: 0 };
-    this.#records.set(key, { state: "done", token: "", lineage, expiresAt, ...nothing });
-    if (!record) return "restored";
-    return isOwner ? "owner" : "late";
+  complete(key: string, request: ClaimRequest): CompleteResult {
+    return this.#next("complete", key, request);
   }
 
-  release(key: string, { token, retainMs, to }: ReleaseRequest): boolean {
-    const record = this.#find(key);
-    if (!this.#isOwned(record, token)) return false;
-    record.state = to === "parked" ? "parked" : "failed";
-    record.expiresAt = this.now + retainMs;
-    if (to === "unused") record.run -= 1;
-    return true;
+  release(key: string, request: ReleaseRequest): boolean {
+    return this.#next("release", key, request);
   }
 
-  extend(key: string, { token, leaseMs }: ClaimRequest): boolean {
-    const record = this.#find(key);
-    if (!this.#isOwned(record, token)) return false;
-    record.leaseEndsAt = this.now + leaseMs;
-    record.expiresAt = Math.max(record.expiresAt, record.leaseEndsAt);
-    return true;
+  extend(key: string, request: ClaimRequest): boolean {
+    return this.#next("extend", key, request);
   }
 
   forget(key: string): boolean {
-    const record = this.#find(key);
-    return record !== undefined && !this.#isLeased(record) && this.#records.delete(key);
+    return this.#next("forget", key, undefined);
   }
 
   peek(keys: readonly string[]): readonly (RecordState | undefined)[] {
     return keys.map((key) => {
-      const record = this.#find(key);
-      return record?.state === "running" && !this.#isLeased(record) ? "failed" : record?.state;
+      const record = this.#records.get(key);
+      return record && stateOf(record, this.now);
     });
   }
 
   /** Adopts the fence that the store has returned, because the store's clock may be unknown. */
   adopt(key: string, fence: number): void {
-    const record = this.#find(key);
-    if (record) record.fence = fence;
+    const record = this.#records.get(key);
+    if (record) this.#records.set(key, { ...record, fence });
   }
 
   /**
@@ -103,22 +57,17 @@ class StoreModel implements DeliveryStore {
   hasEnded(): boolean {
     return [...this.#records.values()].some(
       (record) =>
-        this.now >= record.expiresAt || (record.state === "running" && !this.#isLeased(record)),
+        this.now >= record.expiresAt ||
+        (record.state === "running" && this.now >= record.leaseEndsAt),
     );
   }
 
-  #find(key: string): ModelRecord | undefined {
-    const record = this.#records.get(key);
-    return record && this.now < record.expiresAt ? record : undefined;
-  }
-
-  #isLeased({ state, leaseEndsAt }: ModelRecord): boolean {
-    return state === "running" && this.now < leaseEndsAt;
-  }
-
-  #isOwned(record: ModelRecord | undefined, token: string): record is ModelRecord {
-    return record?.state === "running" && record.token === token;
-  }
+  readonly #next: Change<string> = (call, key, request) => {
+    const [result, record] = next(call, this.#records.get(key), request, this.now);
+    if (record) this.#records.set(key, record);
+    if (record === null) this.#records.delete(key);
+    return result;
+  };
 }
 
 const calls = ["claim", "complete", "release", "extend", "forget"] as const;

@@ -1,0 +1,141 @@
+/** The rules of `DeliveryStore` as a pure function, for stores that read and write a record in one step. */
+import type {
+  ClaimRequest,
+  ClaimResult,
+  CompleteResult,
+  RecordState,
+  ReleaseRequest,
+} from "./store.js";
+
+/** A record as a store keeps it. Times are in milliseconds of the store's clock. */
+export interface StoredRecord {
+  readonly state: RecordState;
+  /** The token of the claim that holds the record. Only `running` records have one. */
+  readonly token?: string | null | undefined;
+  readonly lineage?: string | null | undefined;
+  /** When the lease ends, 0 unless the record is `running`. */
+  readonly leaseEndsAt: number;
+  /** When the retention ends. From then on, the record counts as absent. */
+  readonly expiresAt: number;
+  readonly fence: number;
+  readonly run: number;
+}
+
+/** The result of a call, and the record to write: `null` removes it, undefined leaves it as it is. */
+export type Next<Result> = readonly [result: Result, record?: StoredRecord | null | undefined];
+
+/** The calls of a store that change records, each with its request and its result. */
+interface Calls {
+  readonly claim: [request: ClaimRequest, result: ClaimResult];
+  readonly complete: [request: ClaimRequest, result: CompleteResult];
+  readonly release: [request: ReleaseRequest, result: boolean];
+  readonly extend: [request: ClaimRequest, result: boolean];
+  readonly forget: [request: undefined, result: boolean];
+}
+
+/** A function that finds a record, applies `next` and writes the new record. */
+export type Change<Key> = <Call extends keyof Calls>(
+  call: Call,
+  key: Key,
+  request: Calls[Call][0],
+) => Calls[Call][1];
+
+/**
+ * The rule of a call. `known` is the record unless it has expired, `own` the same record if the caller's claim holds it,
+ * and `leased` if any lease is alive.
+ */
+type Rule<Request, Result> = (
+  request: Request,
+  now: number,
+  own: StoredRecord | undefined,
+  known: StoredRecord | undefined,
+  leased: StoredRecord | undefined,
+) => Next<Result>;
+
+const idle = { token: null, leaseEndsAt: 0 };
+
+/** Returns a `done` record. It has no counters, because it is never claimed again. */
+export const doneRecord = (lineage: StoredRecord["lineage"], expiresAt: number): StoredRecord => ({
+  ...idle,
+  state: "done",
+  lineage,
+  expiresAt,
+  fence: 0,
+  run: 0,
+});
+
+const rules: { readonly [Call in keyof Calls]: Rule<Calls[Call][0], Calls[Call][1]> } = {
+  claim({ token, leaseMs, retainMs, lineage, takeParked }, now, own, known, leased) {
+    const state = known?.state;
+    if (state === "done" || (state === "parked" && !takeParked)) {
+      return [{ status: state, lineage: known?.lineage ?? undefined }];
+    }
+    const leaseEndsAt = now + leaseMs;
+    if (leased) {
+      const { fence, run, leaseEndsAt: endsAt } = leased;
+      return [
+        own
+          ? { status: "claimed", fence, run }
+          : { status: "busy", leaseLeftMs: Math.min(endsAt, leaseEndsAt) - now },
+        // Otherwise a clock that was set back would keep a dead claim alive.
+        leaseEndsAt < endsAt ? { ...leased, leaseEndsAt } : undefined,
+      ];
+    }
+    const fence = Math.max((known?.fence ?? 0) + 1, Math.floor(now));
+    const run = state === "parked" ? 1 : (known?.run ?? 0) + 1;
+    return [
+      { status: "claimed", fence, run, takenOver: state === "running" },
+      { state: "running", token, lineage, leaseEndsAt, expiresAt: now + retainMs, fence, run },
+    ];
+  },
+
+  complete({ retainMs, lineage }, now, own, known) {
+    const isDone = known?.state === "done";
+    return [
+      !known ? "restored" : isDone ? "already" : own ? "owner" : "late",
+      doneRecord(isDone ? known.lineage : lineage, now + retainMs),
+    ];
+  },
+
+  release({ retainMs, to }, now, own) {
+    if (!own) return [false];
+    const state = to === "parked" ? to : "failed";
+    const run = own.run - (to === "unused" ? 1 : 0);
+    return [true, { ...own, ...idle, state, run, expiresAt: now + retainMs }];
+  },
+
+  extend({ leaseMs }, now, own) {
+    if (!own) return [false];
+    const leaseEndsAt = now + leaseMs;
+    return [true, { ...own, leaseEndsAt, expiresAt: Math.max(own.expiresAt, leaseEndsAt) }];
+  },
+
+  forget: (...[, , , known, leased]) => (known && !leased ? [true, null] : [false]),
+};
+
+const isLeased = ({ state, leaseEndsAt }: StoredRecord, now: number) =>
+  state === "running" && now < leaseEndsAt;
+
+/**
+ * Computes the result of a call, and the record to write, from the record that the store has found. That record may
+ * have expired. `now` is the store's clock.
+ */
+export function next<Call extends keyof Calls>(
+  call: Call,
+  found: StoredRecord | undefined,
+  request: Calls[Call][0],
+  now: number,
+): Next<Calls[Call][1]> {
+  const known = found && now < found.expiresAt ? found : undefined;
+  const leased = known && isLeased(known, now) ? known : undefined;
+  const isOwn = known?.state === "running" && known.token === request?.token;
+  return rules[call](request, now, isOwn ? known : undefined, known, leased);
+}
+
+/** Returns the state that `peek` reports for a record, undefined if it has expired. */
+export const stateOf = (found: StoredRecord, now: number): RecordState | undefined =>
+  now >= found.expiresAt
+    ? undefined
+    : found.state === "running" && !isLeased(found, now)
+      ? "failed"
+      : found.state;
