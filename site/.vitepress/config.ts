@@ -1,7 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig, type DefaultTheme } from "vitepress";
 import { fragmentOf } from "../../test/kit/fragments.js";
-import { diagrams } from "../diagrams.js";
 import { braces, links } from "../links.js";
 import { summaryOf, writeMarkdown } from "../markdown.js";
 import { withNotFound } from "../not-found.js";
@@ -60,7 +59,6 @@ export default defineConfig({
     config(md) {
       links(md);
       braces(md);
-      diagrams(md);
     },
   },
   themeConfig: {

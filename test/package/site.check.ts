@@ -1,7 +1,6 @@
 import { cpuRatio, linearForTenfold } from "@svc-webhooks/kit/cpu-ratio";
 import { createMarkdownRenderer } from "vitepress";
 import { expect, test } from "vitest";
-import { draw } from "../../site/diagrams.js";
 import { emptyForm, questionOf } from "../../site/explain/form.js";
 import { examples } from "../../site/landing.js";
 import { braces } from "../../site/links.js";
@@ -124,24 +123,6 @@ test.each([
 test("a page's Markdown has pictures with the addresses of their files", () => {
   const [, picture] = /^!\[[^\]]*\]\((.*)\)$/m.exec(markdownOf("README.md", "/")) ?? [];
   expect(picture).toMatch(/^https:\/\/raw\.githubusercontent\.com\/.+\.webp$/);
-});
-
-test("a diagram shows each message and note, and repeats them in its name", () => {
-  const svg = draw(
-    'sequenceDiagram\nparticipant A as Sender\nparticipant B as "B"\nA->>B: a < b\nB-->>A: 200\nNote over B: runs',
-  );
-  expect(svg).toContain(
-    'aria-label="Sequence diagram. Sender to &quot;B&quot;: a &lt; b. &quot;B&quot; to Sender: 200. &quot;B&quot;: runs."',
-  );
-  expect(svg.match(/class="(?:call|reply|note)"/g)).toHaveLength(3);
-});
-
-test.each([
-  ["graph TD", "site/diagrams.ts cannot draw a graph TD."],
-  ["sequenceDiagram\nloop", 'site/diagrams.ts cannot draw the line "loop".'],
-  ["sequenceDiagram\nA->>B: a", "The diagram has no participant A."],
-])("a diagram that cannot be drawn is an error: %j", (code, message) => {
-  expect(() => draw(code)).toThrow(message);
 });
 
 test("the policy of a page allows its own inline scripts, and no others", () => {

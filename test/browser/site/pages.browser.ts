@@ -15,7 +15,7 @@ const kinds = {
   "the landing page": "/",
   "the page that explains signatures": "/explain",
   "a long table": "/docs/benchmarks",
-  "a page with a diagram": "/docs/why",
+  "a page with a picture": "/docs/why",
   "a package": "/packages/core/",
   "the API": "/api/core/",
   "a missing page": "/does-not-exist",
