@@ -11,6 +11,7 @@ export interface Clock {
   after(delayMs: number, run: () => void): () => void;
 }
 
+/** The system's clock, the default of each `clock` option. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),

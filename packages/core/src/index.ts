@@ -71,4 +71,4 @@ export { BodyError, codeOf, ReceiverConfigError, WebhookError } from "./errors.j
 export type { BodyErrorCode, ReceiverConfigErrorCode } from "./errors.js";
 export { PermanentError, RetryError } from "./handler-errors.js";
 export type { Logger, LogFields } from "./logger.js";
-export type { Clock } from "./clock.js";
+export { systemClock, type Clock } from "./clock.js";

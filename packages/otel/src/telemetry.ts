@@ -2,12 +2,12 @@ import { createNoopMeter, metrics, trace, type Meter } from "@opentelemetry/api"
 import {
   assertOptions,
   assertValid,
+  systemClock,
   type DeliveryContext,
   type DeliveryReport,
 } from "@svc-webhooks/core";
 import version from "../package.json?version";
 import { advise, attempt } from "./lib/safely.js";
-import { systemClock } from "./lib/system-clock.js";
 import type { TelemetryOptions } from "./options.js";
 import { observeDeliveries } from "./signals/deliveries.js";
 import { gaugeInbox, traceEnqueues } from "./signals/inbox.js";

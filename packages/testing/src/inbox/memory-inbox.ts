@@ -1,6 +1,7 @@
 import {
   assertOptions,
   assertValid,
+  systemClock,
   type AnyEvent,
   type Clock,
   type Receiver,
@@ -105,7 +106,7 @@ export interface MemoryInbox extends Inbox {
  */
 export function memoryInbox(options: MemoryInboxOptions = {}): MemoryInbox {
   assertOptions(options, ["clock", "partitionBy", "afterDead", "retry"]);
-  const { clock = realTime, partitionBy, afterDead = "continue" } = options;
+  const { clock = systemClock, partitionBy, afterDead = "continue" } = options;
   assertValid(
     partitionBy === undefined || typeof partitionBy === "function",
     "partitionBy",
@@ -146,16 +147,6 @@ export function memoryInbox(options: MemoryInboxOptions = {}): MemoryInbox {
     methods,
   );
 }
-
-const realTime: Clock = {
-  now: () => Date.now(),
-  monotonic: () => performance.now(),
-  after(delayMs, run) {
-    const timer = setTimeout(run, delayMs);
-    timer.unref();
-    return () => clearTimeout(timer);
-  },
-};
 
 /** Tests move a clock by the pauses, so none is drawn at random. */
 const withoutJitter = (retry: RetryDelays): RetryDelays => ({
