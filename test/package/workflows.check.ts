@@ -94,7 +94,7 @@ async function lint(text: string, file: string) {
   return results.filter(({ kind }) => kind !== "runner-label");
 }
 
-test("the workflows are those that docs/releasing.md and CONTRIBUTING.md describe", () => {
+test("the workflows are those that docs/releasing.md and docs/contributing/ci.md describe", () => {
   expect(files).toEqual(["ci.yml", "release.yml", "scheduled.yml", "security.yml", "site.yml"]);
 });
 

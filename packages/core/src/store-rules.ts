@@ -54,7 +54,17 @@ type Rule<Request, Result> = (
 
 const idle = { token: null, leaseEndsAt: 0 };
 
-/** Returns a `done` record. It has no counters, because it is never claimed again. */
+/**
+ * Returns a `done` record. It has no counters, because it is never claimed again.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { doneRecord } from "@svc-webhooks/core/store-rules";
+ *
+ * assert.equal(doneRecord(undefined, Date.now() + 60_000).state, "done");
+ * ```
+ */
 export const doneRecord = (lineage: StoredRecord["lineage"], expiresAt: number): StoredRecord => ({
   ...idle,
   state: "done",
@@ -119,6 +129,17 @@ const isLeased = ({ state, leaseEndsAt }: StoredRecord, now: number) =>
 /**
  * Computes the result of a call, and the record to write, from the record that the store has found. That record may
  * have expired. `now` is the store's clock.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { next } from "@svc-webhooks/core/store-rules";
+ *
+ * const request = { token: "a", leaseMs: 30_000, retainMs: 60_000 };
+ * const [result, record] = next("claim", undefined, request, 1_000);
+ * assert.deepEqual(result, { status: "claimed", fence: 1_000, run: 1, takenOver: false });
+ * assert.equal(record?.state, "running");
+ * ```
  */
 export function next<Call extends keyof Calls>(
   call: Call,
@@ -132,7 +153,18 @@ export function next<Call extends keyof Calls>(
   return rules[call](request, now, isOwn ? known : undefined, known, leased);
 }
 
-/** Returns the state that `peek` reports for a record, undefined if it has expired. */
+/**
+ * Returns the state that `peek` reports for a record, undefined if it has expired.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { doneRecord, stateOf } from "@svc-webhooks/core/store-rules";
+ *
+ * assert.equal(stateOf(doneRecord(undefined, 60_000), 1_000), "done");
+ * assert.equal(stateOf(doneRecord(undefined, 60_000), 60_000), undefined);
+ * ```
+ */
 export const stateOf = (found: StoredRecord, now: number): RecordState | undefined =>
   now >= found.expiresAt
     ? undefined
