@@ -59,7 +59,7 @@ function decodedState(letter: unknown): RecordState {
   throw new Error(`The state of a record is ${JSON.stringify(letter)}.`);
 }
 
-const read = (value: unknown) => (value === null ? null : decoded(String(value)));
+const read = (value: unknown) => (typeof value === "string" ? decoded(value) : null);
 const wireOf = (text: string | null | undefined) =>
   typeof text === "string" ? encoded(text) : null;
 
