@@ -29,7 +29,7 @@ const isPrivatePackage = (folder: string): boolean =>
 export const repositoryPages: readonly string[] = [
   ...rootPages,
   ...markdownIn("docs"),
-  ...[...foldersIn("packages"), ...foldersIn("examples"), "vectors"]
+  ...[...foldersIn("packages"), "examples", ...foldersIn("examples"), "vectors"]
     .filter((folder) => existsSync(join(root, folder, "README.md")) && !isPrivatePackage(folder))
     .map((folder) => `${folder}/README.md`),
 ].filter((page) => existsSync(join(root, page)));
@@ -43,7 +43,6 @@ const sitePages = [
   "site/explain.md",
   "site/docs/index.md",
   "site/packages/index.md",
-  "site/examples/index.md",
   ...apiPages,
 ];
 

@@ -95,7 +95,7 @@ export const groups: Readonly<Record<string, readonly Group[]>> = {
     ["Queues", examples("inbox-postgres", "inbox-redis", "inbox-workers")],
     ["Edge", examples("hono-workers", "cloudflare-worker")],
     ["Next.js", examples("next-app", "next-pages")],
-    ["Other", examples("stripe-and-github", "full-loop")],
+    ["Other", [...examples("stripe-and-github", "full-loop"), "examples/README.md"]],
   ],
 };
 

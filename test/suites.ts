@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { root } from "./kit/root.js";
 
-/** The suites, by the ending of their files: `npm run check`, `npm test`, `npm run release:rehearse`, and `npm run test:` with the name of the others. */
+/** The suites, by the ending of their files: `npm run check`, `npm test`, `npm run release -- rehearse`, and `npm run test:` with the name of the others. */
 export const endings = {
   check: ".check.ts",
   test: ".test.ts",

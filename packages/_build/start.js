@@ -1,14 +1,24 @@
 #!/usr/bin/env node
 /*
- * Builds a workspace and its dependencies, and prints the build's output only if it fails. Then runs one of its
- * modules: `node packages/_build/start.js <workspace> <module> [arguments]`.
+ * Runs a program of this repository: `node packages/_build/start.js <name> [variant] [arguments]`. Builds its workspace
+ * and the dependencies first, and prints the build's output only if it fails.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 
-const [workspace, module, ...args] = process.argv.slice(2);
+/** The workspace and the module of each program, by its name, and its variant if it has several. */
+const programs = {
+  demo: ["@svc-webhooks/example-full-loop", "examples/full-loop/dist/demo.js"],
+  "demo receiver": ["@svc-webhooks/example-express-basic", "examples/express-basic/dist/demo.js"],
+  sandbox: ["@svc-webhooks/sandbox", "packages/sandbox/dist/main.js"],
+};
+
+const [name, ...args] = process.argv.slice(2);
+const variant = programs[`${name} ${args[0]}`];
+if (variant) args.shift();
+const [workspace, module] = variant ?? programs[name];
 const root = resolve(import.meta.dirname, "../..");
 
 /** Shows a line on a terminal until the next call. */

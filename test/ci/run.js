@@ -10,16 +10,19 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import * as fs from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { durationsPage } from "../durations.js";
 import { judge, lineOf, mostFiles, mostMs } from "./second-look.js";
 
 const root = resolve(import.meta.dirname, "../..");
 const reports = resolve(root, process.env.SVC_REPORTS ?? "reports");
-const { scripts } = JSON.parse(fs.readFileSync(join(root, "package.json"), "utf8"));
 
-/** The commands before the suites. `npm run check` needs nothing that only tests need, and fails early. */
-const commands = ["npm ci", ...scripts.check.split(" && "), "bash .ci/tools"];
+/** The commands before the suites. The parts of `npm run check` need nothing that only tests need, and fail early. */
+const commands = [
+  ...["npm ci", "npm run build"],
+  ...["types", "lint", "pages"].map((part) => `node packages/_build/check.js ${part}`),
+  "bash .ci/tools",
+];
 
 /** The configurations of the suites, in their order. */
 const suites = {
@@ -61,10 +64,8 @@ async function timed(step, program, args, options) {
 
 /** Runs the commands until one fails. Returns the fault. */
 async function runCommands() {
-  const PATH = [join(root, "node_modules/.bin"), process.env.PATH].join(delimiter);
   for (const command of commands) {
-    const env = { ...process.env, PATH };
-    const code = await timed(command, command, [], { shell: true, env });
+    const code = await timed(command, command, [], { shell: true });
     if (code !== 0) return [`red: ${command} exited with ${code}`];
   }
   return [];

@@ -43,7 +43,9 @@ export function readmes(): readonly string[] {
   const pages = readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" })
     .filter((page) => page.endsWith(".md"))
     .map((page) => `docs/${page}`);
-  return ["README.md", ...inFolders, ...pages].filter((readme) => existsSync(join(root, readme)));
+  return ["README.md", "examples/README.md", ...inFolders, ...pages].filter((readme) =>
+    existsSync(join(root, readme)),
+  );
 }
 
 /** The sources of the packages, whose doc comments hold an `@example` for each public function. */

@@ -126,7 +126,7 @@ test.each([
   ["ci.yml", "contents: read", "contents: write", "explains why contents: write is needed"],
   ["ci.yml", "run: bash .ci/run", "run: echo ${{ github.head_ref }}", "pass the value in `env`"],
   ["ci.yml", "needs: [all, ", "needs: [", "all: add it to `passed`"],
-  ["release.yml", "npm run release:version", "npm run release:v", "has no script release:v"],
+  ["release.yml", "npm run release -- version", "npm run releases", "has no script releases"],
   ["release.yml", " --ignore-scripts", "", "install with --ignore-scripts"],
   ["release.yml", "environment: version", "continue-on-error: false", "read secrets only in a job"],
 ])("a fault of %s is found: %s → %s", (file, good, bad, problem) => {

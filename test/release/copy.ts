@@ -52,7 +52,7 @@ const edit = (folder: string, file: string, from: string | RegExp, to: string): 
   writeFileSync(path, text.replace(from, to));
 };
 
-/** Mistakes that the rehearsal must find. `REHEARSE_FAULT=<name> npm run release:rehearse` makes one in the copy. */
+/** Mistakes that the rehearsal must find. `REHEARSE_FAULT=<name> npm run release -- rehearse` makes one in the copy. */
 export const faults: Readonly<Record<string, (folder: string) => void>> = {
   "install-line": (folder) =>
     edit(folder, "README.md", /(npm install @svc-webhooks\/core .*) express\b/, "$1"),
@@ -65,5 +65,5 @@ export const faults: Readonly<Record<string, (folder: string) => void>> = {
       '"@svc-webhooks/core": "^',
     ),
   "stale-lockfile": (folder) =>
-    edit(folder, "package.json", / && npm install --package-lock-only[^"]+/, ""),
+    edit(folder, "packages/_build/release.js", /^.*"--package-lock-only".*\n/m, ""),
 };

@@ -38,7 +38,7 @@ const env = {
 /** Runs npm in the copy. */
 const inCopy = (...args: readonly string[]) => succeed("npm", args, { cwd: copy, env });
 const publish = (...args: readonly string[]) =>
-  inCopy("run", "release:publish", "--", "--no-git-tag", ...args);
+  inCopy("run", "release", "--", "publish", "--no-git-tag", ...args);
 
 const versionsOf = () =>
   new Set(publicPackages.map(({ folder }) => readManifest(join(copy, folder)).version));
@@ -49,10 +49,10 @@ let version = "";
 
 type Locked = Readonly<Record<string, Partial<Manifest>>>;
 
-test("release:version gives all packages one new version, and the lockfile has it", async () => {
+test("the task version gives all packages one new version, and the lockfile has it", async () => {
   const before = versionsOf();
   if (changesets().length === 0) addChangeset(copy);
-  await inCopy("run", "release:version");
+  await inCopy("run", "release", "--", "version");
   const [released = "", ...others] = versionsOf();
   version = released;
   expect(others).toEqual([]);
@@ -107,7 +107,7 @@ test("the tests of the packages, their pages and their tarballs pass", async () 
   expect(await passedTests(...matrix, "test/package/tarballs.matrix.ts")).toBeGreaterThan(0);
 });
 
-test("release:publish publishes each package as the latest", async () => {
+test("the task publish publishes each package as the latest", async () => {
   await publish();
   const names = publicPackages.map(({ name }) => name);
   expect([...registry.packuments.keys()].toSorted()).toEqual(names.toSorted());
@@ -117,7 +117,7 @@ test("release:publish publishes each package as the latest", async () => {
   }
 });
 
-test("a second release:publish changes nothing", async () => {
+test("a second publish changes nothing", async () => {
   const before = JSON.stringify([...registry.packuments]);
   await publish();
   expect(JSON.stringify([...registry.packuments])).toBe(before);
@@ -197,12 +197,12 @@ const listedIn = ({ dependencies = {} }: Listed): readonly string[] =>
     ...listedIn(one),
   ]);
 
-test("release:sbom lists each installed package with its version, licence and hash", async () => {
+test("the task sbom lists each installed package with its version, licence and hash", async () => {
   const { folder } = emptyProject(npm, registry.url);
   const inProject = (...args: readonly string[]) =>
     succeed("npm", [...args, "--package-lock-only"], { cwd: folder, env });
   const file = join(folder, "sbom.cdx.json");
-  await inCopy("run", "release:sbom", "--", version, file);
+  await inCopy("run", "release", "--", "sbom", version, file);
   const { components } = JSON.parse(readFileSync(file, "utf8")) as {
     readonly components: readonly {
       readonly name: string;

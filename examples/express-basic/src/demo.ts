@@ -15,5 +15,5 @@ for (const scene of [runStory, () => runTakeover(processes)]) {
 if (values.serve) await serve();
 else {
   print(styled("dim", "Every outcome is explained in docs/outcomes.md."));
-  print(styled("dim", "To send deliveries yourself: npm run demo:receiver -- --serve"));
+  print(styled("dim", "To send deliveries yourself: npm run demo -- receiver --serve"));
 }

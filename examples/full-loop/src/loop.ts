@@ -85,7 +85,7 @@ export async function playLoop({ serve = false, open = false }: Arguments): Prom
     await isStopped;
   } else {
     print("To look around on the page: npm run demo -- --serve");
-    print("Do it yourself: npm run sandbox. The receiver alone: npm run demo:receiver");
+    print("Do it yourself: npm run sandbox. The receiver alone: npm run demo -- receiver");
   }
 
   server.close();

@@ -6,24 +6,28 @@ import { writePage } from "./report/page.js";
 import { summary, table } from "./report/table.js";
 import { sectionIds } from "./sections.js";
 
-const usage = `npm run bench [-- [section …] [--quick]]
+const usage = `npm run bench [-- [section …] [--quick]], or npm run bench -- scale --help
 
   sections   ${sectionIds.join(", ")}; default: all
   --quick    runs every step once, to see that it works; the figures mean little
 
 A full run without --quick writes docs/benchmarks.md.`;
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: { quick: { type: "boolean", default: false } },
-});
-const unknown = positionals.filter((id) => !sectionIds.includes(id));
+const isScale = process.argv[2] === "scale";
+if (isScale) process.argv.splice(2, 1);
+await (isScale ? import("./scale.js") : race());
 
-if (unknown.length > 0) {
+async function race(): Promise<void> {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: { quick: { type: "boolean", default: false } },
+  });
+  const unknown = positionals.filter((id) => !sectionIds.includes(id));
+  if (unknown.length === 0) {
+    return bench(positionals.length > 0 ? positionals : sectionIds, values.quick);
+  }
   console.error(`There is no section "${unknown.join('", "')}".\n\n${usage}`);
   process.exitCode = 2;
-} else {
-  await bench(positionals.length > 0 ? positionals : sectionIds, values.quick);
 }
 
 async function bench(ids: readonly string[], quick: boolean): Promise<void> {

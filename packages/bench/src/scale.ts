@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import { planFor, type Backlog, type Plan, type Rates } from "./scale/model.js";
 import { markdownOf } from "./report/table.js";
 
-const usage = `npm run scale -- --accept-rate <number> --run-rate <number> [options]
+const usage = `npm run bench -- scale --accept-rate <number> --run-rate <number> [options]
 
 Computes the number of databases that an inbox on PostgreSQL needs, from rates that you have measured on one of yours.
 

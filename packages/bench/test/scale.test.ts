@@ -59,7 +59,7 @@ test.each([
 
 test("the page shows what its command prints", async () => {
   const page = readFileSync(join(root, "docs/scaling.md"), "utf8");
-  const [, line = ""] = /npm run scale -- (.+)/.exec(page) ?? [];
+  const [, line = ""] = /npm run bench -- scale (.+)/.exec(page) ?? [];
   const { exitCode, stdout } = await scale(...line.split(" "));
   expect(exitCode).toBe(0);
   const shown = /<!-- scale -->\n\n(.*)\n\n<!-- \/scale -->/s.exec(page)?.[1] ?? "";
