@@ -140,8 +140,9 @@ export class AbortedError extends SvcError {
 }
 
 /**
- * A response that the interface does not describe. Code `invalid_response`, `response_too_large` or
- * `redirected`.
+ * A response that the interface does not describe, or that the client cannot read because of an error of this process,
+ * such as a `fetch` that has read the body; the request may have been processed. Code `invalid_response`,
+ * `response_too_large` or `redirected`.
  */
 export class InvalidResponseError extends SvcError {
   override readonly name = "InvalidResponseError";

@@ -377,9 +377,135 @@ describe("a mistake of this process is not retried as a lost connection", () => 
       );
       expect(error).toMatchObject({ name: "InvalidResponseError", code: "invalid_response" });
       expect([calls, error.attempts]).toEqual([1, 1]);
-      expect(error.message).toContain("`fetch` must return a Response.");
+      expect(error.message).toContain("`fetch` must return a Response: ");
     },
   );
+
+  const accepted = { send_id: "send_1", note: "Grüße 😀" };
+  const bytes = new TextEncoder().encode(JSON.stringify(accepted));
+  const text = JSON.stringify(accepted);
+  const begun = { ok: true, status: 202, headers: new Headers(json) };
+  const streamOf = (...chunks: readonly unknown[]) =>
+    new ReadableStream({
+      start(controller) {
+        for (const chunk of chunks) controller.enqueue(chunk);
+        controller.close();
+      },
+    });
+
+  /** Sends an email with a `fetch`, and counts its calls. */
+  async function sentWith(respond: () => unknown) {
+    let calls = 0;
+    const fetch = async () => {
+      calls += 1;
+      return (await respond()) as Response;
+    };
+    const client = createClient({ apiKey: "key_1", baseUrl: "http://127.0.0.1:9", fetch });
+    const result: unknown = await client.emails.send(email).catch((error: unknown) => error);
+    return { calls, result };
+  }
+
+  test.for<[string, () => unknown]>([
+    ["no body, as that of whatwg-fetch", () => ({ ...begun, text: async () => text })],
+    ["a body that is null", () => ({ ...begun, body: null, text: async () => text })],
+    ["a body that is text", () => ({ ...begun, body: text })],
+    [
+      "a stream of text",
+      () => new Response(streamOf(text.slice(0, 9), text.slice(9)), { status: 202, headers: json }),
+    ],
+    [
+      "a stream of buffers",
+      () => new Response(streamOf(bytes.buffer), { status: 202, headers: json }),
+    ],
+    [
+      "bytes that split a character",
+      () => new Response(streamOf(bytes.slice(0, 33), bytes.slice(33))),
+    ],
+    [
+      "a clone that was read",
+      async () => {
+        const response = new Response(text, { status: 202, headers: json });
+        await response.clone().text();
+        return response;
+      },
+    ],
+  ])("a response with %s is read", async ([, respond]) => {
+    expect(await sentWith(respond)).toMatchObject({ calls: 1, result: accepted });
+  });
+
+  test.for<[string, () => unknown, RegExp]>([
+    [
+      "was read",
+      async () => {
+        const response = new Response(text, { status: 202, headers: json });
+        await response.text();
+        return response;
+      },
+      /`fetch` must return a Response: Body /,
+    ],
+    [
+      "has a reader",
+      () => {
+        const response = new Response(text, { status: 202, headers: json });
+        response.body?.getReader();
+        return response;
+      },
+      /locked/,
+    ],
+    [
+      "is read again by a wrapper",
+      async () => {
+        const response = new Response(text, { status: 202, headers: json });
+        await response.text();
+        await response.text();
+      },
+      /Body/,
+    ],
+    ["has only json()", () => ({ ...begun, json: async () => accepted }), /text is not a function/],
+    ["is an object", () => ({ ...begun, body: {} }), /is not async iterable|is not iterable/],
+    [
+      "consists of objects",
+      () => new Response(streamOf({ a: 1 }), { status: 202, headers: json }),
+      /must be/,
+    ],
+    ["consists of null", () => ({ ...begun, body: [null] }), /Cannot read/],
+  ])("a response whose body %s is not requested again", async ([, respond, message]) => {
+    const { calls, result } = await sentWith(respond);
+    expect(calls).toBe(1);
+    expect(result).toMatchObject({ ...unexpected, attempts: 1, message });
+  });
+
+  test.each([
+    new TypeError("x is not a function"),
+    new TypeError("Cannot read properties of undefined (reading 'send')"),
+    new TypeError("The first argument must be of type string. Received undefined"),
+    new TypeError("undefined is not an object (evaluating 'a.b')"),
+    new ReferenceError("x is not defined"),
+    new SyntaxError("Unexpected token '<', \"<html>\" is not valid JSON"),
+  ])("a fetch that throws a %s is not called again", async (thrown) => {
+    const { calls, result } = await sentWith(() => Promise.reject(thrown));
+    expect(calls).toBe(1);
+    expect(result).toMatchObject({
+      ...unexpected,
+      message: expect.stringContaining(thrown.message),
+    });
+  });
+
+  test.each([
+    new TypeError("fetch failed", { cause: new Error("other side closed") }),
+    new TypeError("terminated", { cause: new TypeError("x is not a function") }),
+    new TypeError("Failed to fetch"),
+    new TypeError("Network request failed"),
+    new TypeError("error reading a body from connection"),
+    new TypeError("dns error: failed to lookup address information: Name or service not known"),
+    new TypeError("tcp connect error: Cannot assign requested address (os error 99)"),
+    new TypeError("Transport endpoint is not connected (os error 107)"),
+    new Error("The socket is not an open one."),
+  ])("a connection that ends with %s is lost, so the request is repeated", async (thrown) => {
+    const { calls, result } = await sentWith(() => Promise.reject(thrown));
+    expect(calls).toBe(3);
+    expect(result).toMatchObject(dropped);
+  });
 
   test("a Blob without a function text, as in jsdom", async () => {
     vi.stubGlobal("Blob", undefined);

@@ -40,8 +40,6 @@ export async function makeAttempt(
   let received: Received | undefined;
   const receive = async (): Promise<Received> => {
     const response = await fetch(baseUrl + path, { ...init, signal: controller.signal });
-    // A `fetch` of JavaScript may resolve to anything.
-    if (!response?.headers) throw noResponse;
     const { ok, status } = response;
     const headers = maskedHeaders(response.headers, apiKey);
     const begun = { status, headers, text: "" };
@@ -51,11 +49,15 @@ export async function makeAttempt(
     const decoder = new TextDecoder();
     let text = "";
     let left = maxResponseBytes;
-    for await (const chunk of response.body ?? []) {
+    // A polyfill may lack `body`, and the body of a mock may consist of text. If a wrapper of `fetch` has read the body,
+    // iterating over it would find nothing, but `text` throws.
+    const body: AsyncIterable<Uint8Array | string> | readonly string[] = (!response.bodyUsed &&
+      response.body) || [await response.text()];
+    for await (const chunk of body) {
       left -= chunk.length;
       // Leaving the loop cancels the response body.
       if (left < 0) break;
-      text += decoder.decode(chunk, { stream: true });
+      text += typeof chunk === "string" ? chunk : decoder.decode(chunk, { stream: true });
     }
     return { ...begun, text: text + decoder.decode(), isTooLarge: left < 0 };
   };
@@ -65,8 +67,11 @@ export async function makeAttempt(
     if (signal?.aborted) return { failure: abortion(signal) };
     if (received) return { received };
     if (controller.signal.aborted) return limit;
-    if (error === noResponse) return noResponse;
     const cause = plainError(error, apiKey);
+    if (!cause.cause && mistake.test(String(cause))) {
+      const message = `\`fetch\` must return a Response: ${cause.message}`;
+      return { failure: { kind: "response", facts: { code: "invalid_response", message, cause } } };
+    }
     const message = `No complete response arrived from ${baseUrl}: ${reasonOf(cause).replace(/\.$/, "")}.`;
     const facts = { code: "connection_failed", message, cause };
     return { failure: { kind: "connection", facts, isLost: true } };
@@ -76,16 +81,12 @@ export async function makeAttempt(
   }
 }
 
-/** The failure of a `fetch` that is not one. It would be the same in each attempt. */
-const noResponse: { readonly failure: Failure } = {
-  failure: {
-    kind: "response",
-    facts: {
-      code: "invalid_response",
-      message: "`fetch` must return a Response.",
-    },
-  },
-};
+/**
+ * Matches errors of the code of `fetch`, or of reading what it resolved to. Another attempt would end the same, and the
+ * service may have processed this one. If the network fails, Node's TypeErrors have a `cause`, and those of Deno and
+ * browsers have other texts, such as "Name or service not known" or "Cannot assign requested address".
+ */
+const mistake = /^(Ref|Syn|Type.*(annot [^a]|(not|be) (an? |of|.*iter)| lock|body [ahi]))/i;
 
 /**
  * Returns the time limit of an attempt.
