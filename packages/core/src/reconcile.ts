@@ -376,8 +376,9 @@ export async function reconcile<Item = ServiceDelivery>(
     }
     if (atMs > lastMs) repeated ??= deliveryId;
     if (repeated) {
-      // Deliveries that were created during the walk may precede the repeated ones.
-      if (atMs >= lastMs && (atMs <= Number(report.newestSentAt) || atMs > now)) continue;
+      // Deliveries that were created during the walk may precede the repeated ones. The clock of the sender may be
+      // behind, and deliveries younger than `graceMs` are not judged anyway.
+      if (atMs >= lastMs && (atMs <= Number(report.newestSentAt) || atMs > now - graceMs)) continue;
       break;
     }
     recent.add(deliveryId);

@@ -364,6 +364,27 @@ describe("a list that is read by offset, with more new deliveries than a page ho
     expect(new Set(calls).size).toBe(2_500);
   });
 
+  test.each([0.02, 10])(
+    "counts each delivery once if the sender's clock is %d minutes behind",
+    async (minutes) => {
+      // The receiver's clock cannot show that these were created during the walk.
+      const created = ["dlv_new_2", "dlv_new_1"].map((id) =>
+        listed(id, "pending", minutes * 60_000),
+      );
+      const report = await compare([...rows(0, 2_000), ...created, ...rows(0, 2_500), older]);
+      expect(report).toMatchObject({ sent: 2_500, missingCount: 2_500 });
+    },
+  );
+
+  test.each([
+    [
+      "repeats others after older ones that it has not listed",
+      [...rows(500, 1_000), ...rows(0, 1), ...rows(500, 1_100)],
+    ],
+  ])("is refused if it %s", async (_, list) => {
+    await expect(compare(list)).rejects.toMatchObject({ code: "not_newest_first" });
+  });
+
   test.each([
     [
       "skips deliveries after it repeats others",
