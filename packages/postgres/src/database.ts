@@ -22,11 +22,24 @@ export type Query = (
  */
 export function replyOf(rows: unknown, column = 0): string {
   let found = rows;
-  while (Object(found) === found) {
+  while (Object(found) === found && !(found instanceof String)) {
     const values = Object.values(found as object) as unknown[];
     found = values[column] ?? values[0];
   }
   return String(found);
+}
+
+/** Returns the error of a reply that the client has changed. */
+export const unexpected = (call: string, reply: string): Error =>
+  new Error(
+    `PostgreSQL returned an unexpected reply to ${call}: ${JSON.stringify(reply.slice(0, 50))}. If the client is set to transform values, pass the store another.`,
+  );
+
+/** Parses JSON after an `f`, without which some clients would have parsed it themselves. */
+export function factsOf(rows: unknown): unknown {
+  const reply = replyOf(rows);
+  if (!reply.startsWith("f{")) throw unexpected("a check", reply);
+  return JSON.parse(reply.slice(1));
 }
 
 /** A client of pg, or of a package with the same interface. */

@@ -8,7 +8,7 @@ import {
   relationIn,
   type Contents,
 } from "./schema/contents.js";
-import { firstStatement, replyOf, type Query } from "./database.js";
+import { factsOf, firstStatement, replyOf, type Query } from "./database.js";
 import { explained, isLockTimeout, isTransient } from "./errors.js";
 import { creationOf, schemaOf, version } from "./schema/schema.js";
 
@@ -52,8 +52,8 @@ export async function migrate(db: PostgresClient, options: MigrateOptions = {}):
   const database = connect(db);
 
   const isCurrent = async (query: Query): Promise<boolean> => {
-    const found = JSON.parse(
-      replyOf(await query(`select pg_catalog.concat(' ', ${contents}) as reply`, [name])),
+    const found = factsOf(
+      await query(`select pg_catalog.concat('f', ${contents}) as reply`, [name]),
     ) as Contents;
     const foreign = foreignIn(found, name);
     if (foreign.length > 0) throw new WebhookError("schema_taken", foreign.join(" "));

@@ -18,12 +18,32 @@ import { key, newDelivery, receiverOver, useServer } from "./support.js";
 
 type Transform = NonNullable<postgres.Options<Record<string, never>>["transform"]>;
 
+/** Parses each text that is JSON, as some applications do for columns of JSON. */
+const parsed = (value: unknown): unknown => {
+  try {
+    return JSON.parse(String(value));
+  } catch {
+    return value;
+  }
+};
+
+/** Changes of texts from which the store cannot read a reply. */
+const changes: Readonly<Record<string, (value: string) => unknown>> = {
+  "a constant": () => "X",
+  "upper case": (value) => value.toUpperCase(),
+  "an object that begins with its type": (value) => ({ type: 25, value }),
+  "an object without properties": (value) => () => value,
+  buffers: (value) => Buffer.from(value),
+  dates: (value) => new Date(value),
+};
+
 const transforms: Readonly<Record<string, Transform>> = {
   "postgres.camel": postgres.camel,
   "postgres.kebab": postgres.kebab,
   "postgres.pascal": postgres.pascal,
   "column.from": { column: { from: (name) => name.toUpperCase() } },
   "value.from": { value: { from: (value: unknown) => ({ value }) } },
+  "value.from that parses JSON": { value: { from: parsed } },
   "row.from": { row: { from: (row: unknown) => ({ row }) } },
 };
 
@@ -94,16 +114,34 @@ describeWithPostgres("the store works whatever the application's client does to 
     });
   });
 
-  test("a reply whose text was changed is refused, and the error names the setting", async () => {
-    const store = postgresStore(sqlWith({ value: { from: () => "X" } }));
-    await migrate(poolWith());
-    await expect(store.claim(key, claimBy("a"), call)).rejects.toThrow(
-      'unexpected reply to a claim: "X". If the client is set to transform values,',
-    );
-  });
+  test.each(Object.entries(changes))(
+    "each call refuses a reply that was changed to %s, and the error names the setting",
+    async (_, change) => {
+      await migrate(poolWith());
+      const byValue = sqlWith({ value: { from: (value: unknown) => change(String(value)) } });
+      const byType = poolWith({ types: { getTypeParser: () => change as never } });
+      for (const db of [byValue, byType]) {
+        const store = postgresStore(db as typeof byType);
+        const refused = (name: string) =>
+          expect.objectContaining({
+            message: expect.stringMatching(
+              `unexpected reply to ${name}: ".*". If the client is set to transform values,`,
+            ) as string,
+          }) as Error;
+        await expect(store.claim(key, claimBy("a"), call)).rejects.toEqual(refused("a claim"));
+        await expect(store.peek?.([key], call)).rejects.toEqual(refused("a peek"));
+        await expect(migrate(db as typeof byType)).rejects.toEqual(refused("a check"));
+        await expect(store.check()).rejects.toEqual(refused("a check"));
+      }
+    },
+  );
 
-  test("with type parsers of pg that return objects", async () => {
-    const types = { getTypeParser: () => (value: string) => ({ value }) };
+  test.each<[string, (value: string) => unknown]>([
+    ["objects", (value) => ({ value })],
+    ["parsed JSON", parsed],
+    ["instances of String", (value) => Object(value)],
+  ])("with type parsers of pg that return %s", async (_, parse) => {
+    const types = { getTypeParser: () => parse };
     const pool = poolWith({ types });
     expect(await trial(pool, postgresStore(pool), (tx) => tx.query("select 1"))).toEqual(works);
   });

@@ -1,6 +1,6 @@
 import type { StoreCall } from "@svc-webhooks/core";
 import { contents, foreignIn, missingIn, namespace, openIn, type Contents } from "./contents.js";
-import { replyOf, type Database } from "../database.js";
+import { factsOf, type Database } from "../database.js";
 import { migrateText } from "../errors.js";
 import type { Schema } from "./schema.js";
 
@@ -16,8 +16,7 @@ interface Facts {
   readonly denied: readonly string[];
 }
 
-// Plugins of query builders parse text that begins like JSON, but not after a space.
-const facts = `select pg_catalog.concat(' ', pg_catalog.json_build_object(
+const facts = `select pg_catalog.concat('f', pg_catalog.json_build_object(
   'now', extract(epoch from pg_catalog.clock_timestamp()) operator(pg_catalog.*) 1000,
   'replica', pg_catalog.pg_is_in_recovery(),
   'readOnly', pg_catalog.current_setting('default_transaction_read_only'),
@@ -53,7 +52,7 @@ export async function checkServer(
       "The store's tables are in \"public\", next to your application's tables. Choose another `schema`, and pass the same one to `migrate` and `postgresStore`.",
     );
   }
-  const found = JSON.parse(replyOf(await database.query(facts, [name], call))) as Facts;
+  const found = factsOf(await database.query(facts, [name], call)) as Facts;
   const missing = missingIn(found.contents);
   const open = openIn(found.contents);
   const foreign = foreignIn(found.contents, name);

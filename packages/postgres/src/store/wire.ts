@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { ClaimResult, RecordState } from "@svc-webhooks/core";
+import { unexpected } from "../database.js";
 
 /*
  * These functions convert values of the contract to and from the texts that the functions of `schema.sql` use.
@@ -31,9 +32,7 @@ export function claimResult(reply: string): ClaimResult {
     case "p":
       return { status: "parked", lineage: decoded(rest) || undefined };
     default:
-      throw new Error(
-        `PostgreSQL returned an unexpected reply to a claim: ${JSON.stringify(reply.slice(0, 50))}. If the client is set to transform values, pass the store another.`,
-      );
+      throw unexpected("a claim", reply);
   }
 }
 
@@ -48,9 +47,7 @@ const states: Readonly<Record<string, RecordState | undefined>> = {
 export function statesOf(reply: string, count: number): readonly (RecordState | undefined)[] {
   const letters = Array.from(reply);
   if (letters.length !== count || !letters.every((letter) => Object.hasOwn(states, letter))) {
-    throw new Error(
-      `PostgreSQL returned an unexpected reply to a peek: ${JSON.stringify(reply.slice(0, 50))}`,
-    );
+    throw unexpected("a peek", reply);
   }
   return letters.map((letter) => states[letter]);
 }
