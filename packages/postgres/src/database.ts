@@ -22,6 +22,7 @@ export type Query = (
  */
 export function replyOf(rows: unknown, column = 0): string {
   let found = rows;
+  // oxlint-disable-next-line unicorn/no-instanceof-builtins -- type parsers run in this realm
   while (Object(found) === found && !(found instanceof String)) {
     const values = Object.values(found as object) as unknown[];
     found = values[column] ?? values[0];
