@@ -11,7 +11,12 @@ import {
   type SvcEvent,
 } from "./good-receiver.js";
 import { accepting, bad } from "./with-mistake.js";
-import { badAfterResponse, badToStrangers, isObserved } from "./bad-to-strangers.js";
+import {
+  badAfterResponse,
+  badToStrangers,
+  isObserved,
+  trustingUnsigned,
+} from "./bad-to-strangers.js";
 
 /** Creates a receiver that verifies changed text instead of the bytes it received. */
 const verifying = (change: (text: string) => string): HandWrittenReceiver =>
@@ -130,7 +135,9 @@ export const badReceivers: Readonly<Record<string, () => HandWrittenReceiver>> =
         body.includes("{\n") && signature === signatureOf(reserialised(body) ?? ""),
     ),
   "refuses a delivery without a signature, whatever its other headers": () =>
-    accepting((body, signature) => signature === "" && !isObserved(body)),
+    trustingUnsigned(({ headers }, body) => !headers["x-forwarded-for"] && !isObserved(body)),
+  "refuses a delivery without a signature, whatever it lacks or who seems to send it": () =>
+    trustingUnsigned(({ headers }) => headers["x-forwarded-for"] === "127.0.0.1"),
   "refuses a signature without its prefix": () =>
     accepting((body, signature) => `sha256=${signature}` === signatureOf(body)),
   "refuses a signature that is too short, too long or not hex, with 4xx": () =>

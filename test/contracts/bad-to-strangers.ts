@@ -82,14 +82,33 @@ const plainHash = (body: Buffer) => createHash("sha256").update(body).digest("he
 
 const hasDigits = (signature: string) => /^sha256=[0-9a-f]{64}$/.test(signature);
 
-/** Returns a factory of receivers that accept unsigned requests for which `isTrusted` returns true. */
-const trusting = (isTrusted: (request: IncomingMessage) => boolean) => () =>
-  bad({
-    signature: (request) =>
-      goodReceiver.signature(request) || (isTrusted(request) ? "not needed" : ""),
+/** Creates a receiver that accepts unsigned requests for which `isTrusted` returns true. */
+export function trustingUnsigned(
+  isTrusted: (request: IncomingMessage, body: Buffer) => boolean,
+): HandWrittenReceiver {
+  let current: IncomingMessage;
+  return bad({
+    // `signature` and `isGenuine` are called for one request with nothing awaited in between.
+    signature(request) {
+      current = request;
+      return goodReceiver.signature(request);
+    },
     isGenuine: (body, signature) =>
-      signature === "not needed" || goodReceiver.isGenuine(body, signature),
+      signature === "" ? isTrusted(current, body) : goodReceiver.isGenuine(body, signature),
   });
+}
+
+/** Returns a factory of receivers that accept unsigned requests for which `isTrusted` returns true. */
+const trusting = (isTrusted: (request: IncomingMessage, body: Buffer) => boolean) => () =>
+  trustingUnsigned(isTrusted);
+
+const unsignedLacking =
+  "refuses a delivery without a signature, whatever it lacks or who seems to send it";
+
+const hasType =
+  (...types: readonly string[]) =>
+  (_request: IncomingMessage, body: Buffer) =>
+    types.some((type) => body.includes(`"type":"${type}"`));
 
 const isUnsignedAndEmpty = ({ headers }: IncomingMessage) =>
   headers["content-length"] === "0" && headers["x-svc-signature"] === undefined;
@@ -108,9 +127,15 @@ export const badToStrangers: Readonly<Record<string, () => HandWrittenReceiver>>
   "refuses a forged copy of an event that is done, with 4xx": trustingCopies,
   "refuses a signature whose key is empty, undefined or null": withKey(""),
   "refuses a signature whose key is the secret of an example": withKey("secret"),
+  "refuses a signature whose key is a placeholder": withKey("changeme"),
+  "refuses a signature whose key is the sample of a library": withKey(
+    "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+  ),
   "refuses an HMAC with a hash other than SHA-256": withHash("md5"),
   "refuses a hash of the body without a key": () =>
     accepting((body, signature) => signature === `sha256=${plainHash(body)}`),
+  "refuses the signature of an empty body with another body": () =>
+    accepting((_body, signature) => signature === signatureOf("")),
   "refuses a signature with one wrong digit": () =>
     accepting(
       (body, signature) =>
@@ -197,6 +222,18 @@ export const variants: readonly (readonly [
   ],
   ["refuses a signature whose key is empty, undefined or null", "null", withKey(String(null))],
   ["refuses a signature whose key is empty, undefined or null", "None", withKey("None")],
+  ...["whsec_example", "whsec_secret"].map(
+    (key) =>
+      ["refuses a signature whose key is the secret of an example", key, withKey(key)] as const,
+  ),
+  ...["test", "whsec_"].map(
+    (key) => ["refuses a signature whose key is a placeholder", key, withKey(key)] as const,
+  ),
+  [
+    "refuses a signature whose key is the sample of a library",
+    "the secret of published fixtures",
+    withKey("whsec_c3ZjLXdlYmhvb2tzLXRlc3Qtc2VjcmV0"),
+  ],
   ["refuses an HMAC with a hash other than SHA-256", "SHA-1", withHash("sha1")],
   ["refuses an HMAC with a hash other than SHA-256", "SHA-512", withHash("sha512")],
   [
@@ -267,6 +304,20 @@ export const variants: readonly (readonly [
         type,
         trusting(({ headers }) => headers["content-type"]?.startsWith(type) === true),
       ] as const,
+  ),
+  ...["application/octet-stream", "application/xml", undefined].map(
+    (type) =>
+      [
+        unsignedLacking,
+        `the Content-Type ${type}`,
+        trusting(({ headers }) => headers["content-type"] === type),
+      ] as const,
+  ),
+  ...["x-svc-delivery-id", "x-svc-event-id", "x-svc-attempt"].map(
+    (name) => [unsignedLacking, `no ${name}`, trusting(({ headers }) => !headers[name])] as const,
+  ),
+  ...["ping", "test"].map(
+    (type) => [unsignedLacking, `events of type ${type}`, trusting(hasType(type))] as const,
   ),
   [
     "does not handle a captured body again under another delivery id or without one",

@@ -57,6 +57,7 @@ const prefix = [
 const textKey = [
   "refuses a signature whose key is empty, undefined or null",
   "refuses a signature whose key is the secret of an example",
+  "refuses a signature whose key is a placeholder",
 ];
 
 test.each<readonly [SchemeName, readonly string[]]>([
@@ -64,7 +65,15 @@ test.each<readonly [SchemeName, readonly string[]]>([
   ["github", []],
   ["linear", prefix],
   ["standardWebhooks", [...textKey, ...unsignedIds]],
-  ["discord", [...prefix, ...textKey, ...unsignedIds]],
+  [
+    "discord",
+    [
+      ...prefix,
+      ...textKey,
+      "refuses a signature whose key is the sample of a library",
+      ...unsignedIds,
+    ],
+  ],
 ])("%s skips cases by name, with the reason", async (name, titles) => {
   const cases = casesOf(contractOf(await schemeUnderTest(name), () => ""));
   const expected = [...titles, ...signatureOfService].map(

@@ -176,7 +176,7 @@ describe("finds nothing wrong with hand-written receivers without a mistake", ()
     const url = `http://127.0.0.1:${await listen(locking(isGenuine, 429, 3))}/`;
     const { code, stdout } = await cli(["doctor", url, "--secret-env=SECRET"]);
     expect(code).toBe(0);
-    expect(stdout).toContain("\nStopped after 5 of 35 probes; no mistake found so far.\n");
+    expect(stdout).toContain("\nStopped after 5 of 56 probes; no mistake found so far.\n");
     expect(stdout).not.toContain("No mistake found.");
   });
 
@@ -248,7 +248,7 @@ describe("findings that a lock or a limit interrupts are printed", () => {
   test.each(locks)("an altered body before a lock with %s", async (_name, lock) => {
     const trimmed = (body: Buffer, signature: string) =>
       signature === signed(body.toString().trim());
-    const { ids, value } = await examine(locking(trimmed, lock, 26));
+    const { ids, value } = await examine(locking(trimmed, lock, 46));
     expect(ids).toEqual(["body_altered"]);
     expect(value["not_judged"]).toHaveLength(6);
   });
@@ -307,6 +307,13 @@ const handWritten =
     response.statusCode = verdict === true ? 200 : verdict === false ? 401 : verdict;
     response.end();
   };
+
+/** Returns a receiver that does not verify some deliveries without a signature. */
+const trustingUnsigned = (isTrusted: (request: IncomingMessage, body: Buffer) => boolean) =>
+  handWritten(
+    (body, signature, request) =>
+      isGenuine(body, signature) || (signature === "" && isTrusted(request, body)),
+  );
 
 const hmac = (body: string | Buffer, key: string | Buffer = secret, hash = "sha256") =>
   createHmac(hash, key).update(body).digest("hex");
@@ -575,6 +582,45 @@ const bad: readonly Bad[] = [
     ),
     ids: ["some_unsigned_accepted"],
   })),
+  ...["application/octet-stream", "application/xml", undefined].map((type) => ({
+    name: `the Content-Type ${type} that is not verified`,
+    listener: trustingUnsigned(({ headers }) => headers["content-type"] === type),
+    ids: ["some_unsigned_accepted"],
+  })),
+  ...["x-svc-delivery-id", "x-svc-event-id", "x-svc-attempt"].map((name) => ({
+    name: `deliveries without ${name} that are not verified`,
+    listener: trustingUnsigned(({ headers }) => !headers[name]),
+    ids: ["some_unsigned_accepted"],
+  })),
+  {
+    name: "proxies on this machine that are not verified",
+    listener: trustingUnsigned(({ headers }) => headers["x-forwarded-for"] === "127.0.0.1"),
+    ids: ["some_unsigned_accepted"],
+  },
+  ...["PUT", "PATCH", "DELETE"].map((method) => ({
+    name: `${method} requests that are not verified`,
+    listener: trustingUnsigned((request) => request.method === method),
+    ids: ["some_unsigned_accepted"],
+  })),
+  ...["ping", "test"].map((type) => ({
+    name: `${type} events that are not verified`,
+    listener: trustingUnsigned((_request, body) => body.includes(`"type":"${type}"`)),
+    ids: ["some_unsigned_accepted"],
+  })),
+  {
+    name: "the signature of an empty body",
+    listener: handWritten((body, signature) => [signed(body), signed("")].includes(signature)),
+    ids: ["altered_body_accepted"],
+  },
+  {
+    name: "an HMAC with SHA-1",
+    listener: handWritten((body, signature) =>
+      [signed(body), `sha1=${createHmac("sha1", secret).update(body).digest("hex")}`].includes(
+        signature,
+      ),
+    ),
+    ids: ["weak_hash_accepted"],
+  },
   {
     name: "a body that is decompressed",
     listener: app((one) => {
@@ -587,7 +633,11 @@ const bad: readonly Bad[] = [
     }),
     ids: ["compressed_accepted"],
   },
-  ...["", "undefined", "null", "None", "secret", "whsec_test"].map((key) => ({
+  ...[
+    ...["", "undefined", "null", "None", "secret", "whsec_test", "whsec_example", "whsec_secret"],
+    ...["changeme", "test", "whsec_"],
+    "whsec_c3ZjLXdlYmhvb2tzLXRlc3Qtc2VjcmV0",
+  ].map((key) => ({
     name: `a secret that may also be ${JSON.stringify(key)}`,
     listener: handWritten((body: Buffer, signature: string) =>
       [signed(body), signed(body, key)].includes(signature),

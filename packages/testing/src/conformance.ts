@@ -1,3 +1,4 @@
 export { receiverConformance } from "./receiver/conformance.js";
+export { publishedSecrets } from "./receiver/published-secrets.js";
 export type { ConformanceResult, ReceiverConformanceOptions } from "./receiver/conformance.js";
 export type { CaseLevel, CaseSource } from "./receiver/cases/case.js";

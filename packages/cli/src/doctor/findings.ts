@@ -101,6 +101,11 @@ const texts = {
       "The receiver accepts a plain hash of the body instead of its HMAC. Anyone can compute such a hash.",
     fix: "Accept only the HMAC-SHA256 made with the endpoint's secret.",
   },
+  weak_hash_accepted: {
+    cause:
+      "The receiver lets the sender choose the hash of the HMAC, or accepts SHA-1, which the service does not use.",
+    fix: "Always compute HMAC-SHA256, whatever the prefix.",
+  },
   altered_body_accepted: {
     cause: "The receiver does not check the signature against the bytes of this body.",
     fix: verifyFirst,

@@ -3,7 +3,7 @@ import { finding, type Finding, type FindingId } from "./findings.js";
 import { isSuccess, type Probe, type Reply } from "./probe.js";
 
 /** The number of deliveries that must be rejected. */
-export const forgedProbes = 24;
+export const forgedProbes = 45;
 
 /**
  * Sends deliveries that must be rejected. Their findings are recorded even if a rate limit or a lockout ends the
@@ -17,10 +17,10 @@ export async function examineForgeries(genuineReply: Reply, examining: Examining
   let after: Reply | undefined;
   try {
     for (const [id, name, change] of await signing.forgeriesOf(body, bodies)) {
-      // The service sends neither forms nor empty bodies, so it never retries one after a server error. A receiver that
+      // The service sends neither forms, empty bodies nor other methods, so it never retries one after a server error. A receiver that
       // waits for a body may not respond to an empty one.
-      const isSent = !change.headers && !change.body;
-      const reply = await (change.body ? send : ask)({ name, body, ...change });
+      const isSent = !change.headers && !change.body && !change.method;
+      const reply = await (isSent || change.headers ? ask : send)({ name, body, ...change });
       if (isSuccess(reply)) accepted.push(finding(id, saw(reply)));
       else if (isError(reply) && isSent) errors.push(reply);
     }

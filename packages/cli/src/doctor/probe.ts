@@ -20,8 +20,10 @@ export interface Probe {
   /** The delivery id. Default: a new one. */
   readonly deliveryId?: string;
   readonly attempt?: number;
-  /** Headers by lower-case name. They override the headers of a delivery. */
-  readonly headers?: Readonly<Record<string, string>>;
+  /** Default: `POST`. */
+  readonly method?: string;
+  /** Headers by lower-case name. They override the headers of a delivery; undefined omits one. */
+  readonly headers?: Readonly<Record<string, string | undefined>>;
   /**
    * How the body is sent: `pieces` sends its second half a moment later, `half` closes the connection instead.
    */
@@ -83,21 +85,18 @@ export const eventIdOf = (body: Uint8Array): string =>
 /** Returns a function that sends one probe and never rejects, except after an abort. */
 export function sender({ target, headersOf, timeoutMs, signal, onSkew }: SendOptions): Send {
   return async (probe) => {
-    const { name, body, deliveryId = newDeliveryId(), headers: changed, how } = probe;
-    const headers = {
+    const { name, body, method = "POST", deliveryId = newDeliveryId(), how } = probe;
+    const headers = Object.entries({
       "content-type": "application/json",
       ...(await headersOf({ ...probe, deliveryId })),
-      ...changed,
-    };
+      ...probe.headers,
+    }).flatMap(([header, value]) => (value === undefined ? [] : [[header, value] as const]));
     const start = performance.now();
     const timeout = AbortSignal.timeout(timeoutMs);
     let isSent = false;
     let early = false;
     const either = AbortSignal.any([timeout, signal]);
-    const outgoing = target.open(
-      { method: "POST", headers: Object.entries(headers), length: body.length },
-      either,
-    );
+    const outgoing = target.open({ method, headers, length: body.length }, either);
     const response = new Promise<IncomingMessage>((resolve, reject) => {
       outgoing.once("response", (one) => {
         early = !isSent;

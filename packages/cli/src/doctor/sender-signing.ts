@@ -57,11 +57,16 @@ export function senderSigning(
       const hash = createHash("sha256").update(body).digest("hex");
       const all: readonly Forgery[] = [
         ["unsigned_accepted", "a delivery without a signature", unsigned],
-        ...unsignedKinds,
+        ...unsignedKinds(body),
         one(
           "altered_body_accepted",
           "the signature of another body",
           await valueOf(bodies.plain(), facts),
+        ),
+        one(
+          "altered_body_accepted",
+          "the signature of an empty body",
+          await valueOf("", facts).catch(() => genuine),
         ),
         one("short_signature_accepted", "a signature whose last digit is wrong", spoilt(genuine)),
         one(
@@ -109,23 +114,21 @@ export function senderSigning(
 
   /** Returns signatures with keys that are missing, unless the sender's form of a key excludes them. */
   async function missingSecrets(body: Uint8Array, facts: SignedFacts): Promise<readonly Forgery[]> {
-    const values = knownSecrets
-      .filter((key) => key !== secret)
-      .map(async (key) => {
-        try {
-          const signature = await valueOf(body, facts, key);
-          return [
-            signed(
-              "missing_secret_accepted",
-              `a signature made with the secret ${key}`,
-              signature,
-              facts,
-            ),
-          ];
-        } catch {
-          return [];
-        }
-      });
+    const values = knownSecrets(secret).map(async (key) => {
+      try {
+        const signature = await valueOf(body, facts, key);
+        return [
+          signed(
+            "missing_secret_accepted",
+            `a signature made with the secret ${key}`,
+            signature,
+            facts,
+          ),
+        ];
+      } catch {
+        return [];
+      }
+    });
     return (await Promise.all(values)).flat();
   }
 

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from "node:crypto";
+import { createHash, createHmac, randomBytes } from "node:crypto";
 import { headerNames, sign } from "@svc-webhooks/core";
 import { explain } from "@svc-webhooks/explain";
 import { bodyGuesses, keyGuesses, signedWith } from "./guesses.js";
@@ -48,18 +48,24 @@ export const serviceSigning = (secret: string, previousSecrets: readonly string[
         `attempt ${attempt} without a signature`,
         { ...unsigned, attempt },
       ]),
-      ...unsignedKinds,
+      ...unsignedKinds(body, [headerNames.deliveryId, headerNames.eventId, headerNames.attempt]),
       signed("wrong_secret_accepted", "a signature made with another secret", forged),
       signed(
         "altered_body_accepted",
         "the signature of another body",
         await sign(bodies.plain(), secret),
       ),
+      signed("altered_body_accepted", "the signature of an empty body", await sign("", secret)),
       signed("plain_hash_accepted", "the SHA-256 of the body", `sha256=${hash}`),
+      signed(
+        "weak_hash_accepted",
+        "an HMAC with SHA-1",
+        `sha1=${createHmac("sha1", secret).update(body).digest("hex")}`,
+      ),
       signed("prefix_not_checked", "a signature without sha256=", genuine.replace("sha256=", "")),
       signed("prefix_not_checked", "a signature after foo=", genuine.replace("sha256=", "foo=")),
       signed("prefix_not_checked", "a signature after SHA256=", genuine.replace("sha", "SHA")),
-      ...["", ...knownSecrets.filter((key) => key !== secret)].map((key) =>
+      ...["", ...knownSecrets(secret)].map((key) =>
         signed(
           "missing_secret_accepted",
           key === ""

@@ -1,4 +1,5 @@
 import { gzipSync } from "node:zlib";
+import { publishedSecrets } from "@svc-webhooks/testing/conformance";
 import type { Bodies } from "./bodies.js";
 import type { FindingId } from "./findings.js";
 import type { Guess, Mistaken } from "./guesses.js";
@@ -41,28 +42,54 @@ export const unsigned = { signature: undefined } as const;
 
 export const otherDigit = (digit: string): string => (digit === "0" ? "1" : "0");
 
-/** The deliveries without a signature that a receiver could let through because of their type, or without a body. */
-export const unsignedKinds: readonly Forgery[] = [
+const someUnsigned = (what: string, change: Forgery[2]): Forgery => [
+  "some_unsigned_accepted",
+  `${what} without a signature`,
+  { ...unsigned, ...change },
+];
+
+/**
+ * Returns the deliveries without a signature that a receiver could let through because of their type, of a header, or
+ * without a body.
+ *
+ * @param required the headers of a genuine delivery that a receiver could require before it verifies one
+ */
+export const unsignedKinds = (
+  body: Uint8Array,
+  required: readonly string[] = [],
+): readonly Forgery[] => [
   ...(
     [
       ["a form", "application/x-www-form-urlencoded"],
       ["text", "text/plain"],
       ["a form with files", "multipart/form-data; boundary=x"],
+      ["bytes", "application/octet-stream"],
+      ["XML", "application/xml"],
+      ["a body of no type", undefined],
     ] as const
-  ).map(([what, type]): Forgery => [
-    "some_unsigned_accepted",
-    `${what} without a signature`,
-    { ...unsigned, headers: { "content-type": type } },
-  ]),
-  [
-    "some_unsigned_accepted",
-    "an empty body without a signature",
-    { ...unsigned, body: new Uint8Array() },
-  ],
+  ).map(([what, type]) => someUnsigned(what, { headers: { "content-type": type } })),
+  someUnsigned("a delivery from a proxy", { headers: { "x-forwarded-for": "127.0.0.1" } }),
+  ...required.map((header) =>
+    someUnsigned(`a delivery without ${header} and`, { headers: { [header]: undefined } }),
+  ),
+  ...["PUT", "PATCH", "DELETE"].map((method) => someUnsigned(`a ${method} request`, { method })),
+  ...["ping", "test"].map((type) =>
+    someUnsigned(`a ${type} event`, { body: withType(body, type) }),
+  ),
+  someUnsigned("an empty body", { body: new Uint8Array() }),
 ];
 
-/** The texts of missing secrets, and the secrets of examples. */
-export const knownSecrets = ["undefined", "null", "None", "secret", "whsec_test"] as const;
+/** Replaces the type of an event, if its sender sends one in the body. */
+const withType = (body: Uint8Array, type: string): Uint8Array =>
+  Buffer.from(
+    Buffer.from(body)
+      .toString()
+      .replace(/(?<="type":")[^"]*/, type),
+  );
+
+/** Returns the texts of missing secrets, and the secrets of examples, placeholders and libraries. */
+export const knownSecrets = (secret: string): readonly string[] =>
+  publishedSecrets.filter((key) => key !== secret);
 
 /** Returns a compressed body with the genuine signature of its text. */
 export const compressed = <Genuine extends Pick<Probe, "signature"> & SignedFacts>(

@@ -1,5 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { headerNames } from "@svc-webhooks/core";
+import { fixture } from "../../fixture.js";
 import type { Sending } from "../../http-sender.js";
 import { senderOf } from "../../schemes/senders.js";
 import { signingOf, splitAtSignature } from "../../signing.js";
@@ -54,6 +55,8 @@ function withInvalidByte(body: Uint8Array): Uint8Array {
   return Buffer.concat([body.subarray(0, at), Buffer.of(0xff), body.subarray(at)]);
 }
 
+const withoutValue = (name: string) => [name, undefined] as const;
+
 /** Requests that must be rejected and not handled. */
 export const forgeries: readonly ReceiverCase[] = [
   {
@@ -102,6 +105,26 @@ export const forgeries: readonly ReceiverCase[] = [
       ]) {
         const unsigned = tamper.missingHeader(await probe.delivery(undefined, { headers }));
         await probe.refuses(unsigned);
+      }
+    },
+  },
+  {
+    title: "refuses a delivery without a signature, whatever it lacks or who seems to send it",
+    level: "must",
+    source: sources.authentication,
+    schemeSource: sources.unknownSource,
+    fix: "Anyone can leave out a header, send a test event, or claim to be a proxy. A request without a signature must not skip verification. Respond with 401.",
+    async run(probe) {
+      const { idHeaders } = signingOf(await probe.delivery());
+      for (const [type, headers] of [
+        ["ping", Object.fromEntries(["content-type", ...idHeaders].map(withoutValue))],
+        ["test", { "content-type": "application/octet-stream", [headerNames.eventId]: undefined }],
+        ["email.sent", { "content-type": "application/xml", [headerNames.attempt]: undefined }],
+      ] as const) {
+        const event = (event_id: string) => ({ ...fixture("email.sent", { event_id }), type });
+        const unsigned = tamper.missingHeader(await probe.delivery(event));
+        const changed = { ...unsigned.headers, ...headers, "x-forwarded-for": "127.0.0.1" };
+        await probe.refuses({ ...unsigned, headers: changed });
       }
     },
   },

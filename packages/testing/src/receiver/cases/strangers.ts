@@ -3,6 +3,12 @@ import type { SignedDelivery } from "../../signed-delivery.js";
 import { signingOf } from "../../signing.js";
 import { tamper } from "../../tamper.js";
 import { expectAccepted, type ReceiverProbe } from "../probe.js";
+import {
+  exampleSecrets,
+  missingSecrets,
+  placeholders,
+  sampleSecrets,
+} from "../published-secrets.js";
 import type { ReceiverCase } from "./case.js";
 import * as sources from "./sources.js";
 import { changingDigits, refuses, signatureOf, withSignature } from "./forgeries.js";
@@ -85,7 +91,7 @@ export const strangers: readonly ReceiverCase[] = [
     schemeSource: sources.validSignature,
     fix: "If your receiver has no secret, anyone can create a valid signature. Do not start the receiver if the secret is not set.",
     isSkippedFor: ({ hasTextKeys }) => !hasTextKeys,
-    run: signedWith(["", "undefined", "null", "None"]),
+    run: signedWith(["", ...missingSecrets]),
   },
   {
     title: "refuses a signature whose key is the secret of an example",
@@ -94,7 +100,25 @@ export const strangers: readonly ReceiverCase[] = [
     schemeSource: sources.validSignature,
     fix: "If your receiver falls back to a secret that anyone can read, anyone can create a valid signature. Do not start the receiver if the secret is not set.",
     isSkippedFor: ({ hasTextKeys }) => !hasTextKeys,
-    run: signedWith(["secret", "whsec_test"]),
+    run: signedWith(exampleSecrets),
+  },
+  {
+    title: "refuses a signature whose key is a placeholder",
+    level: "must",
+    source: sources.exactBytes,
+    schemeSource: sources.validSignature,
+    fix: "If a deployment never replaced the placeholder, anyone can create a valid signature. Do not start the receiver with one.",
+    isSkippedFor: ({ hasTextKeys }) => !hasTextKeys,
+    run: signedWith(placeholders),
+  },
+  {
+    title: "refuses a signature whose key is the sample of a library",
+    level: "must",
+    source: sources.exactBytes,
+    schemeSource: sources.validSignature,
+    fix: "Anyone can read the secrets of libraries, their documentation and their tests. Configure only the secret of your endpoint.",
+    isSkippedFor: ({ hasTextKeys, form }) => !hasTextKeys && form.prefix !== "v1,",
+    run: signedWith(sampleSecrets),
   },
   {
     title: "refuses an HMAC with a hash other than SHA-256",
@@ -120,6 +144,17 @@ export const strangers: readonly ReceiverCase[] = [
       (body) => `sha256=${createHash("sha256").update(body).digest("hex")}`,
       (body) => createHash("sha256").update(body).digest("hex"),
     ]),
+  },
+  {
+    title: "refuses the signature of an empty body with another body",
+    level: "must",
+    source: sources.exactBytes,
+    schemeSource: sources.smallestChange,
+    fix: "If something has read the body before the receiver, it verifies no bytes at all. Verify the raw body, and nothing else.",
+    async run(probe) {
+      const { headers } = await probe.delivery(() => "");
+      await refuses(() => ({ headers }))(probe);
+    },
   },
   {
     title: "refuses a signature with one wrong digit",
