@@ -33,8 +33,8 @@ const ownBudgets: Readonly<Record<string, number>> = {
   // `prepare` of postgres.js inside it; 61 report a claim that took over a run without a result; 150 word
   // errors in whole sentences with their fix. 254 read the states of records for `peek`. 48 read replies of clients whose
   // settings rename columns, or wrap or parse rows and values. 68 find out whether postgres.js is behind a pooler.
-  // 75 name a client that transforms values in `migrate`, `check` and `peek` too.
-  "@svc-webhooks/postgres": 15_155,
+  // 83 name a client that transforms values in `migrate`, `check` and `peek` too.
+  "@svc-webhooks/postgres": 15_160,
   // A third are texts with the fix. The rest recognizes the errors of four drivers, waits for a locked file without
   // blocking the process, refuses asynchronous work and transactions of the application, and checks the settings.
   // 80 read the states of records for `peek`, and 200 name an iterator that is open. 140 refuse a second store that would
