@@ -20,21 +20,33 @@ export type CrashTestErrorCode =
   /** An optional package is not installed. */
   | "package_missing";
 
+/** The parts of the message of an error about a history without faults. */
+export interface CrashTestFacts {
+  readonly problem: string;
+  /** The lines of a history, or those that differ. */
+  readonly lines: readonly string[];
+  /** Probable causes, and fixes for code that calls `crashTest`. */
+  readonly hints: readonly string[];
+  /** Access of the code under test that was no crossing. */
+  readonly unseen: readonly string[];
+}
+
 /** The error of a crash test. Its `code` shows the kind. */
 export class CrashTestError extends Error {
   readonly code: CrashTestErrorCode;
   /** Present if `code` is `findings` or `unseen_access`, or if the report could not be written. Not enumerable: test runners would print it after the message. */
   declare readonly report: CrashTestReport | undefined;
+  /** Present if `code` is `not_acknowledged`, `no_effect` or `nondeterministic`. Not enumerable: the message contains it. */
+  declare readonly facts: CrashTestFacts | undefined;
 
   constructor(
     code: CrashTestErrorCode,
     message: string,
-    report?: CrashTestReport,
-    cause?: unknown,
+    { report, facts, cause }: Partial<Pick<CrashTestError, "report" | "facts" | "cause">> = {},
   ) {
     super(message, cause === undefined ? undefined : { cause });
     this.name = "CrashTestError";
     this.code = code;
-    Object.defineProperty(this, "report", { value: report });
+    Object.defineProperties(this, { report: { value: report }, facts: { value: facts } });
   }
 }

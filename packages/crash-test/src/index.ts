@@ -1,5 +1,5 @@
 export { CrashTestError } from "./errors.js";
-export type { CrashTestErrorCode } from "./errors.js";
+export type { CrashTestErrorCode, CrashTestFacts } from "./errors.js";
 export {
   canHappen,
   faultKinds,
@@ -29,6 +29,7 @@ export { annotationsOf } from "./report/annotations.js";
 export { randomOf } from "./search/levels.js";
 export { pageOf } from "./report/page.js";
 export type { CrashTestReport, ReportPage, Tried } from "./report/report.js";
+export type { Words } from "./report/words.js";
 export { search } from "./search/search.js";
 export { isAcceptable } from "./search/options.js";
 export type { SearchOptions } from "./search/options.js";

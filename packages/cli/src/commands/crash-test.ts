@@ -8,7 +8,6 @@ import {
   isAcceptable,
   pageOf,
   search,
-  type CrashTestReport,
   type ReportPage,
 } from "@svc-webhooks/crash-test";
 import { testKeys } from "@svc-webhooks/schemes/sign";
@@ -30,7 +29,7 @@ import { createRunner, type RunnerSettings, type Unacknowledged } from "../crash
 import { concealEnvironment } from "../crash-test/secrets.js";
 import { printedText } from "../crash-test/server-processes.js";
 import { openServices } from "../crash-test/services.js";
-import { faultsOf, inOwnWords, ofPeople, pageInOwnWords, pointOf } from "../crash-test/settings.js";
+import { commandWords, faultsOf, pointOf } from "../crash-test/settings.js";
 import { startWatcher } from "../crash-test/watcher.js";
 import { Failure, UsageError } from "../errors.js";
 import { durationOf } from "../lib/duration.js";
@@ -441,6 +440,7 @@ async function searchWith(
     accept: given.accept,
     isExact: false,
     blind,
+    words: commandWords,
     onHistory: (done, all) => progress.update(done / all, `${done} of ${all} histories`),
     onEndedEarly(early) {
       progress.clear();
@@ -471,13 +471,13 @@ async function searchWith(
 
 /** Prints a report, and writes its page. */
 function print({ options: given, show, env, note }: CrashTestContext, page: ReportPage): void {
-  const report: CrashTestReport = { ...page.report, text: inOwnWords(page.report.text) };
+  const { report } = page;
   show(report, report.text.split("\n"));
   if (env["GITHUB_ACTIONS"] === "true") {
-    for (const line of annotationsOf(report, (repeat) => `--at ${ofPeople(repeat)}`)) note(line);
+    for (const line of annotationsOf(report, commandWords)) note(line);
   }
   if (given.html !== undefined) {
-    writePage(given.html, masked(pageInOwnWords(pageOf({ ...page, report }))));
+    writePage(given.html, masked(pageOf(page, commandWords)));
   }
 }
 
@@ -515,31 +515,26 @@ function writePage(file: string, text: string): void {
 }
 
 /** Converts an error of the search to one of this command, with its fix. */
-function explained({ code, message }: CrashTestError, unacknowledged = ""): Error {
-  const [first = "", ...rest] = message.split("\n");
+function explained({ code, message, facts }: CrashTestError, unacknowledged = ""): Error {
+  if (code === "accepted_not_found") return new Failure(code, message, "");
+  if (!facts) return new UsageError(message, "--help describes the options.");
+  const { problem, lines, hints, unseen } = facts;
+  const refused = unseen.length === 0 ? [] : [`The server used ${unseen.join("; ")}.`];
   if (code === "not_acknowledged") {
-    return notRun(
-      code,
-      [first.replace(/ Fix this first:$/, ""), ...rest.map((line) => line.trim())].join(" | "),
-      unacknowledged,
-    );
+    return notRun(code, [problem, ...lines, ...hints, ...refused].join(" | "), unacknowledged);
   }
   if (code === "no_effect") {
-    const [, access] = /^The code used (.+?), which takes real time/m.exec(message) ?? [];
-    const refused = access === undefined ? "" : ` The server used ${access}.`;
+    const happened =
+      "In the run without faults, the events had no effect that this command can see, so nothing could be lost or duplicated.";
     return notRun(
       code,
-      `In the run without faults, the events had no effect that this command can see, so nothing could be lost or duplicated.${refused}`,
+      [happened, ...refused].join(" "),
       "Name the variables of your services with --through DATABASE_URL or --stub STRIPE_URL, or pass a command that prints the state with --effects.",
     );
   }
-  if (code === "nondeterministic") {
-    return notRun(
-      code,
-      `Two undisturbed runs differed: ${rest.slice(0, -1).join(" | ").trim()}.`,
-      "Turn off the server's background work, such as timers, for this test.",
-    );
-  }
-  if (code === "accepted_not_found") return new Failure(code, inOwnWords(message), "");
-  return new UsageError(inOwnWords(message), "--help describes the options.");
+  return notRun(
+    code,
+    `Two undisturbed runs differed: ${lines.join(" | ")}.`,
+    "Turn off the server's background work, such as timers, for this test.",
+  );
 }

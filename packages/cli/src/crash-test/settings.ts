@@ -1,4 +1,10 @@
-import { faultKinds, readFaults, writeFaults, type FaultKind } from "@svc-webhooks/crash-test";
+import {
+  faultKinds,
+  readFaults,
+  writeFaults,
+  type FaultKind,
+  type Words,
+} from "@svc-webhooks/crash-test";
 import { UsageError } from "../errors.js";
 import { assertOneOf } from "../lib/one-of.js";
 import { hasGroups } from "../dev/group.js";
@@ -30,33 +36,10 @@ export function pointOf(text: string): string {
   );
 }
 
-/** Rewrites the parts of a report that name options of the other form. */
-export const inOwnWords = (text: string): string =>
-  text
-    .replaceAll(
-      /Repeat: only: "([^"]*)"/g,
-      (_, faults: string) => `Repeat: --at ${ofPeople(faults)}`,
-    )
-    .replaceAll(/`only` is "([^"]*)"/g, (_, faults: string) => `\`--at\` is "${ofPeople(faults)}"`)
-    .replaceAll(
-      /^Run: only (\S+)\. Remove `only`/gm,
-      (_, faults: string) => `Run: only ${ofPeople(faults)}. Remove \`--at\``,
-    )
-    .replaceAll("remove `only`", "remove `--at`")
-    .replaceAll(/^`accept` names/gm, "--accept names")
-    .replaceAll(/(?<=^(?:Not reached|Depends on timing).*)\bcrash@/gm, "kill@");
-
-/** Rewrites the part of a page that names an option of the other form. */
-export const pageInOwnWords = (page: string): string =>
-  page
-    .replaceAll(
-      /<code>only: [^<]*?([a-z_]+@\d+)[^<]*<\/code>/g,
-      (_, faults: string) => `<code>--at ${ofPeople(faults)}</code>`,
-    )
-    .replaceAll(
-      /(?<=<p>)Run: only (\S+)\. Remove `only`/g,
-      (_, faults: string) => `Run: only ${ofPeople(faults)}. Remove \`--at\``,
-    );
-
-/** Writes faults with the words of options. */
-export const ofPeople = (faults: string): string => faults.replaceAll("crash@", "kill@");
+/** The words of a report and of errors: `kill`, and the options of this command. */
+export const commandWords: Words = {
+  only: "`--at`",
+  accept: "--accept",
+  faults: (faults) => faults.replaceAll("crash@", "kill@"),
+  repeat: (faults) => `--at ${commandWords.faults(faults)}`,
+};

@@ -6,7 +6,7 @@ import {
   throughOf,
   withoutPostgres,
 } from "../../src/crash-test/environment.js";
-import { faultsOf, inOwnWords, pageInOwnWords, pointOf } from "../../src/crash-test/settings.js";
+import { commandWords, faultsOf, pointOf } from "../../src/crash-test/settings.js";
 import { durationOf } from "../../src/lib/duration.js";
 
 test("faults have the words of the options", () => {
@@ -14,11 +14,8 @@ test("faults have the words of the options", () => {
   expect(faultsOf("refuse,fail")).toEqual(["fail", "refuse"]);
   expect(pointOf("kill@3")).toBe("crash@3");
   expect(pointOf("refuse@3")).toBe("refuse@3");
-  expect(inOwnWords('places. Repeat: only: "crash@3"')).toBe("places. Repeat: --at kill@3");
-  expect(inOwnWords('report\n`accept` names "lost x"')).toBe('report\n--accept names "lost x"');
-  expect(pageInOwnWords("<p>Run: only crash@3. Remove `only` to run all.</p>")).toBe(
-    "<p>Run: only kill@3. Remove `--at` to run all.</p>",
-  );
+  expect(commandWords.faults("crash@3 fail@5")).toBe("kill@3 fail@5");
+  expect(commandWords.repeat("crash@3")).toBe("--at kill@3");
   expect(durationOf("--time-limit", "90s")).toBe(90_000);
 });
 

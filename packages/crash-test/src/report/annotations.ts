@@ -1,19 +1,16 @@
 import type { CrashTestReport } from "./report.js";
 import { kindText } from "./text.js";
+import { functionWords, type Words } from "./words.js";
 
-/**
- * Returns a line for each finding that GitHub Actions shows next to the code.
- *
- * @param again the instruction that repeats a history, such as `only: "crash@3"`
- */
+/** Returns a line for each finding that GitHub Actions shows next to the code. */
 export const annotationsOf = (
   { findings }: Pick<CrashTestReport, "findings">,
-  again: (repeat: string) => string,
+  words: Words = functionWords,
 ): readonly string[] =>
   findings.map(({ kind, effect, source, advice, repeat }) => {
     const [, file, line] = /^(.*):(\d+)$/.exec(source ?? "") ?? [];
     const place = file === undefined ? "" : `file=${property(file)},line=${line},`;
-    const text = repeat === "" ? advice : `${advice} Repeat: ${again(repeat)}`;
+    const text = repeat === "" ? advice : `${advice} Repeat: ${words.repeat(repeat)}`;
     return `::error ${place}title=${property(`${kindText(kind)} ${effect}`)}::${data(text)}`;
   });
 

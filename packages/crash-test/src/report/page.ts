@@ -6,9 +6,10 @@ import { style, styleHash } from "./page/style.js";
 import { lanesOf, timelineHtml } from "./page/timeline.js";
 import type { CrashTestReport, ReportPage } from "./report.js";
 import { kindText, reachText, triedText } from "./text.js";
+import { functionWords, type Words } from "./words.js";
 
 /** Returns the report as one HTML document, without a script and without a request. */
-export function pageOf(page: ReportPage): string {
+export function pageOf(page: ReportPage, words: Words = functionWords): string {
   const { report } = page;
   const { findings } = report;
   const state = findings.length > 0 ? "bad" : report.unseen.length > 0 ? "fault" : "ok";
@@ -28,11 +29,11 @@ export function pageOf(page: ReportPage): string {
 <main>
 <header class="panel">
 <h1>${iconHtml(state)} ${textHtml(title)}</h1>
-<p>${textHtml(triedIn(report))}</p>
+<p>${textHtml(triedIn(report, words))}</p>
 ${findings.length > 1 ? `<ol class="index">${findings.map(linkHtml).join("")}</ol>` : ""}
 ${factsHtml(report)}
 </header>
-${findings.map((finding, at) => findingHtml(finding, at, page)).join("\n")}
+${findings.map((finding, at) => findingHtml(finding, at, page, words)).join("\n")}
 <section class="panel" aria-labelledby="grid">
 <h2 id="grid">One fault at each point</h2>
 <p class="note">Each result links to the history with this one fault.</p>
@@ -50,8 +51,8 @@ ${historiesHtml(page)}
 `;
 }
 
-const triedIn = (report: CrashTestReport): string => {
-  const text = triedText(report).join(" ");
+const triedIn = (report: CrashTestReport, words: Words): string => {
+  const text = triedText(report, words).join(" ");
   return text.includes("(seed") ? text : `${text} Seed ${report.seed}.`.trim();
 };
 
@@ -88,13 +89,17 @@ function factsHtml(report: CrashTestReport): string {
   return shown.length === 0 ? "" : `<dl>${shown.join("")}</dl>`;
 }
 
-function findingHtml(finding: Finding, at: number, { report, undisturbed }: ReportPage): string {
+function findingHtml(
+  finding: Finding,
+  at: number,
+  { report, undisturbed }: ReportPage,
+  words: Words,
+): string {
   const { effect, history, repeat, cells } = finding;
   const id = `finding-${at + 1}`;
   const normal = undisturbed.map((line) => withEffect(line, effect));
   const lane = [...history, ...undisturbed].find(({ effects }) => effects?.includes(effect))?.to;
-  const again =
-    repeat === "" ? "" : ` Repeat it: <code>only: ${textHtml(JSON.stringify(repeat))}</code>`;
+  const again = repeat === "" ? "" : ` Repeat it: <code>${textHtml(words.repeat(repeat))}</code>`;
   const grid = cells.length === 0 ? "" : ' <a href="#grid">See the grid.</a>';
   const lanes = lanesOf(history, undisturbed);
   const title =

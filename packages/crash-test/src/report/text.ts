@@ -1,17 +1,22 @@
 import type { Finding, HistoryLine } from "../history.js";
 import type { CrashTestReport, Tried } from "./report.js";
+import { functionWords, type Words } from "./words.js";
 
 /** Writes the report for a terminal. */
-export function textOf(report: Omit<CrashTestReport, "text">, maxFaults: number): string {
+export function textOf(
+  report: Omit<CrashTestReport, "text">,
+  maxFaults: number,
+  words: Words = functionWords,
+): string {
   const { events, findings, accepted } = report;
   const count = findings.length === 1 ? "1 finding" : `${findings.length} findings`;
   const none = report.unseen.length === 0 ? "no finding" : "not complete";
   const title = findings.length === 0 ? none : count;
   return [
     `crash test of ${events.join(", ")}: ${title}`,
-    ...findings.flatMap((finding) => ["", ...findingText(finding, report)]),
+    ...findings.flatMap((finding) => ["", ...findingText(finding, report, words)]),
     ...(findings.length === 0 ? [] : [""]),
-    ...triedText(report, maxFaults),
+    ...triedText(report, words, maxFaults),
     ...list(
       "Accepted",
       accepted.map(({ kind, effect }) => `${kindText(kind)} ${effect}`),
@@ -48,10 +53,14 @@ export function reachText(
     : "No single fault leads to this result.";
 }
 
-function findingText(finding: Finding, report: Pick<CrashTestReport, "tried">): readonly string[] {
+function findingText(
+  finding: Finding,
+  report: Pick<CrashTestReport, "tried">,
+  words: Words,
+): readonly string[] {
   const { kind, effect, source, history, advice, repeat } = finding;
   const heading = `✗ ${kindText(kind)} ${effect}`;
-  const again = repeat === "" ? "" : ` Repeat: only: "${repeat}"`;
+  const again = repeat === "" ? "" : ` Repeat: ${words.repeat(repeat)}`;
   return [
     source === undefined ? heading : `${heading.padEnd(60)}  ${source}`,
     ...historyText(history.slice(0, mostLines)),
@@ -78,6 +87,7 @@ const number = (value: number): string => value.toLocaleString("en-US");
 /** Describes which histories were run, and for a report without a finding, what was not tried. */
 export function triedText(
   report: Omit<CrashTestReport, "text">,
+  words: Words,
   maxFaults: number = report.tried.length,
 ): readonly string[] {
   const { findings, accepted, tried, points, seed } = report;
@@ -85,23 +95,23 @@ export function triedText(
   const levels = tried.map(({ run, of, faults }, at) =>
     at === 0
       ? `${number(run)} of ${number(of)} with one fault, at ${number(points)} points`
-      : `${number(run)} of ${number(of)} with ${words[faults]}${isSampled({ run, of, faults }) ? ` (seed ${seed})` : ""}`,
+      : `${number(run)} of ${number(of)} with ${counts[faults]}${isSampled({ run, of, faults }) ? ` (seed ${seed})` : ""}`,
   );
   const runs = number(tried.reduce((sum, { run }) => sum + run, 0));
   if (report.only !== undefined) {
-    return [`Run: only ${report.only}. Remove \`only\` to run all histories.`];
+    return [`Run: only ${words.faults(report.only)}. Remove ${words.only} to run all histories.`];
   }
   if (!first && findings.length + report.accepted.length === 0) return [onlyReal];
   if (!first) return ["Once this is fixed, histories with a fault are run too."];
   if (findings.length > 0) {
     const next =
       tried.length < maxFaults
-        ? ` Once these findings are fixed, histories with ${words[tried.length + 1]} are run too.`
+        ? ` Once these findings are fixed, histories with ${counts[tried.length + 1]} are run too.`
         : "";
     return [`Run: ${levels.join(", ").replace(" with ", " histories with ")}.${next}`];
   }
   const untried = [
-    ...(tried.length < 3 ? [words[tried.length + 1] ?? ""] : []),
+    ...(tried.length < 3 ? [counts[tried.length + 1] ?? ""] : []),
     "other events",
     "other orders of simultaneous calls",
   ];
@@ -113,6 +123,6 @@ export function triedText(
 const onlyReal =
   "Run: one history without a fault. Its code reached another program for real, and each further history would do that again.";
 
-const words = ["no fault", "one fault", "two faults", "three faults"];
+const counts = ["no fault", "one fault", "two faults", "three faults"];
 
 const isSampled = ({ run, of }: Tried): boolean => run < of;

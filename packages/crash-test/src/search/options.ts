@@ -1,5 +1,6 @@
 import type { FaultKind } from "../faults.js";
 import type { ReportPage } from "../report/report.js";
+import type { Words } from "../report/words.js";
 
 export interface SearchOptions {
   /** The types of the events, in their order. */
@@ -14,6 +15,8 @@ export interface SearchOptions {
   readonly isExact: boolean;
   /** Access that this form cannot see, one sentence each. */
   readonly blind: readonly string[];
+  /** The words of the text and of errors. Default: those of `crashTest`. */
+  readonly words?: Words | undefined;
   /** Called after each history with one fault or more: the number of histories so far, and of all of that level. */
   readonly onHistory?: ((done: number, all: number) => void) | undefined;
   /** Called with the findings so far, if there are any, before the search rejects with an error of the runner. */

@@ -6,6 +6,7 @@ import { deviationsOf, type Expected } from "../judge/judge.js";
 import { linesOf } from "../report/lines.js";
 import type { CrashTestReport, ReportPage, Tried } from "../report/report.js";
 import { textOf } from "../report/text.js";
+import { functionWords, type Words } from "../report/words.js";
 import { Collection, nameOf, type Found } from "./found.js";
 import { baseOf, extensionsOf, sample, type Base } from "./levels.js";
 import { nearest } from "./nearest.js";
@@ -19,7 +20,8 @@ import { assertSame, runUndisturbed, withoutFaults, writtenLines } from "./undis
  *   `accepted_not_found`, `invalid_option`
  */
 export async function search(runner: Runner, options: SearchOptions): Promise<ReportPage> {
-  const only = options.only === undefined ? undefined : faultsIn(options.only);
+  const { words = functionWords } = options;
+  const only = options.only === undefined ? undefined : faultsIn(options.only, words);
   const expected = await runUndisturbed(runner, options);
   const { undisturbed } = expected;
   const found = new Collection(undisturbed);
@@ -44,7 +46,7 @@ export async function search(runner: Runner, options: SearchOptions): Promise<Re
 
   async function runOnly(faults: readonly Fault[]): Promise<void> {
     await runLevel([faults], false);
-    if (notReached.length > 0) throw notReachedError(notReached);
+    if (notReached.length > 0) throw notReachedError(notReached, words);
   }
 
   async function runLevels(): Promise<void> {
@@ -88,16 +90,16 @@ export async function search(runner: Runner, options: SearchOptions): Promise<Re
 
   async function finished(): Promise<ReportPage> {
     const findings: Finding[] = [];
-    const unsteady: string[] = [];
+    const unsteady: Unsteady[] = [];
     for (const [name, longest] of found.shortest) {
       const one = await shrunk(runner, expected, longest);
       const again = await repeats(runner, options, expected, one);
       if (again) {
         findings.push(findingOf(one, again, expected, found.placesOf(name)));
-      } else unsteady.push(`${name}: ${writeFaults(one.history.faults)}`);
+      } else unsteady.push({ name, faults: writeFaults(one.history.faults) });
     }
     // Findings are more important than names that do not occur.
-    const unused = only ? [] : unusedText(options.accept, findings);
+    const unused = only ? [] : unusedText(options.accept, findings, words);
     if (unused.length > 0 && findings.every(isAccepted(options))) {
       throw new CrashTestError("accepted_not_found", unused.join("\n"));
     }
@@ -107,7 +109,7 @@ export async function search(runner: Runner, options: SearchOptions): Promise<Re
   /** Makes the page of a report. `remarks` are the last lines of its text. */
   function pageWith(
     findings: readonly Finding[],
-    unsteady: readonly string[],
+    unsteady: readonly Unsteady[],
     remarks: readonly string[] = [],
   ): ReportPage {
     const report: Omit<CrashTestReport, "text"> = {
@@ -118,7 +120,7 @@ export async function search(runner: Runner, options: SearchOptions): Promise<Re
       tried,
       points: undisturbed.crossings.length * 2,
       notReached,
-      unsteady,
+      unsteady: unsteady.map(unsteadyText(functionWords)),
       unseen: [...unseen].toSorted(),
       unused: undisturbed.unused ?? [],
       notCompared: notComparedIn(expected),
@@ -127,14 +129,42 @@ export async function search(runner: Runner, options: SearchOptions): Promise<Re
       seed: options.seed,
       only: undisturbed.isReal ? undefined : options.only,
     };
+    const text = [reportText(report, unsteady, options), ...remarks].join("\n");
     return {
-      report: { ...report, text: [textOf(report, options.maxFaults), ...remarks].join("\n") },
+      report: { ...report, text },
       undisturbed: linesOf(undisturbed),
       points: undisturbed.crossings.map(({ name }) => name),
       cells: found.cells,
     };
   }
 }
+
+/** A finding that did not repeat. */
+interface Unsteady {
+  readonly name: string;
+  readonly faults: string;
+}
+
+const unsteadyText =
+  (words: Words) =>
+  ({ name, faults }: Unsteady): string =>
+    `${name}: ${words.faults(faults)}`;
+
+/** Writes a report in the words of its form, which its data are not in. */
+const reportText = (
+  report: Omit<CrashTestReport, "text">,
+  unsteady: readonly Unsteady[],
+  { maxFaults, words = functionWords }: SearchOptions,
+): string =>
+  textOf(
+    {
+      ...report,
+      notReached: report.notReached.map(words.faults),
+      unsteady: unsteady.map(unsteadyText(words)),
+    },
+    maxFaults,
+    words,
+  );
 
 const isAccepted =
   ({ accept }: SearchOptions) =>
@@ -230,23 +260,27 @@ async function repeats(
   return last;
 }
 
-function faultsIn(only: string): readonly Fault[] {
+function faultsIn(only: string, words: Words): readonly Fault[] {
   const faults = readFaults(only);
   if (faults) return faults;
   throw new CrashTestError(
     "invalid_option",
-    `\`only\` is "${only}". Copy it from a finding, such as "crash@3 crash@7": kinds (${faultKinds.join(", ")}) and points, in order.`,
+    `${words.only} is "${words.faults(only)}". Copy it from a finding, such as "${words.faults("crash@3 crash@7")}": kinds (${faultKinds.join(", ")}) and points, in order.`,
   );
 }
 
-const notReachedError = ([faults]: readonly string[]) =>
+const notReachedError = ([faults = ""]: readonly string[], words: Words) =>
   new CrashTestError(
     "invalid_option",
-    `\`only\` is "${faults}", but the fault did not happen: no crossing reaches that point, or the fault cannot happen there. If the code has changed since the finding, remove \`only\`, and run all histories.`,
+    `${words.only} is "${words.faults(faults)}", but the fault did not happen: no crossing reaches that point, or the fault cannot happen there. If the code has changed since the finding, remove ${words.only}, and run all histories.`,
   );
 
 /** Describes each accepted finding that does not occur. It is probably the open finding with the nearest name. */
-function unusedText(accept: readonly string[], findings: readonly Finding[]): readonly string[] {
+function unusedText(
+  accept: readonly string[],
+  findings: readonly Finding[],
+  words: Words,
+): readonly string[] {
   const names = findings.map(({ kind, effect }) => `${kind} ${effect}`);
   const open = names.filter((name) => !accept.includes(name));
   return accept
@@ -254,7 +288,7 @@ function unusedText(accept: readonly string[], findings: readonly Finding[]): re
     .map((name) => {
       const near = nearest(name, open);
       const fix = near === undefined ? "Remove it." : `Did you mean "${near}"?`;
-      return `\`accept\` names "${name}", which does not occur. ${fix}`;
+      return `${words.accept} names "${name}", which does not occur. ${fix}`;
     });
 }
 

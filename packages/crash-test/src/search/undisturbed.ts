@@ -1,4 +1,4 @@
-import { CrashTestError } from "../errors.js";
+import { CrashTestError, type CrashTestFacts } from "../errors.js";
 import type { History, HistoryLine, Runner, WorldState } from "../history.js";
 import { effectsOf } from "../judge/effects.js";
 import { deviationsOf, expectedOf, type Deviation, type Expected } from "../judge/judge.js";
@@ -15,15 +15,12 @@ export async function runUndisturbed(runner: Runner, options: SearchOptions): Pr
   const unacknowledged = first.acknowledged.indexOf(false);
   const isStuck = unacknowledged !== -1 || first.stuck !== undefined;
   if (isStuck && !first.stuck) {
-    throw new CrashTestError(
-      "not_acknowledged",
-      [
-        `${options.events[unacknowledged]} is not acknowledged, even without a fault. Fix this first:`,
-        ...firstLines(first),
-        ...hintsFor(first, unacknowledged),
-        ...accessText(first.unseen),
-      ].join("\n"),
-    );
+    throw errorOf("not_acknowledged", {
+      problem: `${options.events[unacknowledged]} is not acknowledged, even without a fault.`,
+      lines: firstLines(first),
+      hints: hintsFor(first, unacknowledged),
+      unseen: first.unseen,
+    });
   }
   if (first.isReal) return expectedOf(first, first, []);
   assertProcessed(first, options);
@@ -44,8 +41,13 @@ export async function runUndisturbed(runner: Runner, options: SearchOptions): Pr
   const hasEffect = isWritten || expected.ofEvents.some(({ parts }) => parts.length > 0);
   if (!hasEffect && !first.stuck) {
     const hints = options.events.flatMap((_type, event) => hintsFor(first, event));
-    const text = [noEffect, ...new Set(hints), ...accessText(first.unseen)].join("\n");
-    throw new CrashTestError("no_effect", text);
+    const { unseen } = first;
+    throw errorOf("no_effect", {
+      problem: noEffect,
+      lines: [],
+      hints: [...new Set(hints)],
+      unseen,
+    });
   }
   const reordered = options.events.length > 1 ? [await runner.run([], "reversed")] : [];
   return expectedOf(first, shifted, reordered);
@@ -58,16 +60,13 @@ function assertProcessed(history: History, { events, isExact }: SearchOptions): 
     const codes = new Set(attempts.map(({ code }) => code));
     const hints = hintsFor(history, event);
     if (isExact && codes.has("ignored")) {
-      const text = `${type} has no effect, even without a fault, so it cannot be tested. Register a handler, or remove it from the events.`;
-      throw new CrashTestError("no_effect", [text, ...hints].join("\n"));
+      const problem = `${type} has no effect, even without a fault, so it cannot be tested. Register a handler, or remove it from the events.`;
+      throw errorOf("no_effect", { problem, lines: [], hints, unseen: [] });
     }
     const isDone = codes.has("duplicate") && !codes.has("processed");
     if (isDone && codes.has("handler_failed")) {
-      const text = `The handler of ${type} rejects after its transaction has completed the event, even without a fault. The next attempt is a duplicate, so the work after the transaction is never done. Fix this first:`;
-      throw new CrashTestError(
-        "not_acknowledged",
-        [text, ...firstLines(history), ...hints].join("\n"),
-      );
+      const problem = `The handler of ${type} rejects after its transaction has completed the event, even without a fault. The next attempt is a duplicate, so the work after the transaction is never done.`;
+      throw errorOf("not_acknowledged", { problem, lines: firstLines(history), hints, unseen: [] });
     }
   }
 }
@@ -75,9 +74,24 @@ function assertProcessed(history: History, { events, isExact }: SearchOptions): 
 function firstLines(history: History): readonly string[] {
   const lines = linesOf(history);
   return [
-    ...lines.slice(0, mostLines).map(({ who, text }) => `  ${who}  ${text}`),
-    ...(lines.length > mostLines ? [`  … ${lines.length - mostLines} more lines`] : []),
+    ...lines.slice(0, mostLines).map(({ who, text }) => `${who}  ${text}`),
+    ...(lines.length > mostLines ? [`… ${lines.length - mostLines} more lines`] : []),
   ];
+}
+
+/** Creates the error of a history without faults. Its message contains its facts. */
+function errorOf(
+  code: "not_acknowledged" | "no_effect" | "nondeterministic",
+  facts: CrashTestFacts,
+): CrashTestError {
+  const { problem, lines, hints, unseen } = facts;
+  const message = [
+    code === "not_acknowledged" ? `${problem} Fix this first:` : problem,
+    ...lines.map((line) => `  ${line}`),
+    ...hints,
+    ...accessText(unseen),
+  ];
+  return new CrashTestError(code, message.join("\n"), { facts });
 }
 
 const noEffect =
@@ -155,14 +169,15 @@ export function assertSame(
     (place) => first[place] !== second[place],
   );
   if (at === undefined) return;
-  throw new CrashTestError(
-    "nondeterministic",
-    [
+  throw errorOf("nondeterministic", {
+    problem:
       "The same history was run twice with different results, so findings could not be repeated. The first line that differs:",
-      `  ${name}run 1: ${first[at] ?? "no further line"}`,
-      `  ${name}run 2: ${second[at] ?? "no further line"}`,
+    lines: [first, second].map(
+      (lines, run) => `${name}run ${run + 1}: ${lines[at] ?? "no further line"}`,
+    ),
+    hints: [
       "The code uses random numbers, the time, a file or module-level state that the crash test does not control. Use `Math.random`, the global `crypto.randomUUID`, `Date` or `world.clock`, and create state in the function `receiver`.",
-      ...accessText(unseen),
-    ].join("\n"),
-  );
+    ],
+    unseen,
+  });
 }

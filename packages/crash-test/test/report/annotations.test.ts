@@ -11,17 +11,22 @@ const finding = {
   cells: [],
 } as const;
 
-const again = (repeat: string) => `--at ${repeat}`;
+const words = {
+  only: "`--at`",
+  accept: "--accept",
+  faults: (faults: string) => faults.replaceAll("crash@", "kill@"),
+  repeat: (faults: string) => `--at ${words.faults(faults)}`,
+};
 
 test("a finding is a line of GitHub Actions, with its place", () => {
-  expect(annotationsOf({ findings: [finding] }, again)).toEqual([
-    "::error file=src/orders%2C1.ts,line=23,title=order-dependent a%3Ab::100 %25%0APass a key. Repeat: --at crash@3",
+  expect(annotationsOf({ findings: [finding] }, words)).toEqual([
+    "::error file=src/orders%2C1.ts,line=23,title=order-dependent a%3Ab::100 %25%0APass a key. Repeat: --at kill@3",
   ]);
 });
 
 test("a finding without a place and without a fault has neither", () => {
   const { source: _source, ...others } = finding;
-  expect(annotationsOf({ findings: [{ ...others, repeat: "" }] }, again)).toEqual([
+  expect(annotationsOf({ findings: [{ ...others, repeat: "" }] }, words)).toEqual([
     "::error title=order-dependent a%3Ab::100 %25%0APass a key.",
   ]);
 });

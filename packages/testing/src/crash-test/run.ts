@@ -147,8 +147,7 @@ async function writing(write: () => Promise<void>, report?: CrashTestReport): Pr
     throw new CrashTestError(
       "invalid_option",
       `${text}\`reportTo\` cannot be written: ${String(Object(error).message)}.`,
-      report,
-      error,
+      { report, cause: error },
     );
   }
 }
@@ -164,16 +163,15 @@ async function writeReport(folder: string, page: ReportPage): Promise<void> {
 /** Prints the findings as annotations of GitHub Actions. */
 function annotate(report: CrashTestReport): void {
   if (env["GITHUB_ACTIONS"] !== "true") return;
-  const lines = annotationsOf(report, (repeat) => `only: "${repeat}"`);
-  for (const line of lines) stdout.write(`${line}\n`);
+  for (const line of annotationsOf(report)) stdout.write(`${line}\n`);
 }
 
 /** Returns the error of a report that is not green, or undefined. */
 export function problemOf(report: CrashTestReport): CrashTestError | undefined {
   const { findings, unseen, text } = report;
-  if (findings.length > 0) return new CrashTestError("findings", text, report);
+  if (findings.length > 0) return new CrashTestError("findings", text, { report });
   if (unseen.length === 0) return undefined;
   const fix =
     "To inject faults there too, wrap these calls with `world.effect`, or run the command `svc-webhooks crash-test`.";
-  return new CrashTestError("unseen_access", `${text}\n${fix}`, report);
+  return new CrashTestError("unseen_access", `${text}\n${fix}`, { report });
 }

@@ -18,7 +18,7 @@ export const threwText = (option: string, cause: unknown): string =>
 export const thrownBy = (option: string, cause: unknown): Error =>
   cause instanceof CrashTestError
     ? cause
-    : new CrashTestError("invalid_option", threwText(option, cause), undefined, cause);
+    : new CrashTestError("invalid_option", threwText(option, cause), { cause });
 
 /** Returns a text with its control characters escaped, so that it cannot change other lines of a report. */
 export const oneLine = (text: string): string =>

@@ -1,0 +1,19 @@
+/** The words of a form of the crash test for its options, in reports and in errors. */
+export interface Words {
+  /** Names the option that runs one history. */
+  readonly only: string;
+  /** Names the option that accepts findings. */
+  readonly accept: string;
+  /** Writes a list of faults, such as `crash@3 crash@7`, as that option reads them. */
+  readonly faults: (faults: string) => string;
+  /** Writes the option with a list of faults. */
+  readonly repeat: (faults: string) => string;
+}
+
+/** The words of `crashTest`. */
+export const functionWords: Words = {
+  only: "`only`",
+  accept: "`accept`",
+  faults: (faults) => faults,
+  repeat: (faults) => `only: "${faults}"`,
+};
