@@ -21,4 +21,6 @@ export interface LogFields {
   readonly type?: string;
   /** The receiver's number of runs of this event. */
   readonly run?: number;
+  /** The part of the text that describes this case; at most 500 characters, escaped like the type. */
+  readonly details?: string;
 }

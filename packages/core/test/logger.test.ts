@@ -65,7 +65,12 @@ describe("the line of a refused request", () => {
       await send(receiver);
       await clock.advance(minute);
       await receiver.receive(refused);
-      const fields = { receiver: "billing", code };
+      const details = "Fingerprints of `secret`: default: short key";
+      const fields = {
+        receiver: "billing",
+        code,
+        ...(code === "signature_mismatch" && { details }),
+      };
       const text = expect.stringMatching(`^svc-webhooks billing: ${code}: .*${cause}`);
       expect(lines).toEqual([
         { level: "error", text, fields },
@@ -285,7 +290,10 @@ test("no text of a sender is printed unescaped", async () => {
   await send(receiver, eventBody("a\nsvc-webhooks billing: forged \u{1b}[31m" + "é".repeat(1_000)));
   for (const { text, fields } of lines) {
     expect(text).toMatch(/^[ -~]{1,9000}$/);
-    expect((fields as { type: string }).type).toMatch(/^[ -~]{1,5000}$/);
+    const { type, details } = fields as { readonly type: string; readonly details: string };
+    expect(type).toMatch(/^[ -~]{1,5000}$/);
+    expect(details).toMatch(/^no handler for "a\\n[ -~]{1,5000}$/);
+    expect(text).toContain(` ${details}`);
   }
   expect(lines).toHaveLength(1);
 });

@@ -33,6 +33,20 @@ test("accepts a name or a scheme, and headers in any iterable form", async () =>
   }
 });
 
+test("has the details that the receiver logs for the outcome, without those of its other lines", async () => {
+  const headers = Object.entries(await signers.github(text, { secret }));
+  const request = { scheme: "github", headers, secret } as const;
+  // The first verified delivery has a line of its own: GitHub does not sign the id.
+  expect(await judgeRequest({ ...request, body })).toMatchObject({
+    outcome: { code: "processed" },
+    details: "",
+  });
+  expect(await judgeRequest({ ...request, body: body.slice(1) })).toMatchObject({
+    outcome: { code: "signature_mismatch" },
+    details: expect.stringMatching(/^Fingerprints of `secret`: default: \w+\.$/) as string,
+  });
+});
+
 test("explains a scheme that hmac describes", async () => {
   const options = {
     name: "Own",

@@ -100,6 +100,20 @@ describe("a receiver with --write", () => {
     expect(result.cause).not.toBe("");
   });
 
+  test("doctor quotes no error of a connection outside of `untrusted`", async () => {
+    const { call } = await open();
+    let requests = 0;
+    const port = await listen((request, response) => {
+      requests += 1;
+      if (requests > 1) request.socket.destroy();
+      else request.resume().on("end", () => response.writeHead(200).end());
+    });
+    const result = await call("doctor", { url: `http://127.0.0.1:${port}/` });
+    expect(result).toMatchObject({ code: "stopped_early", facts: { findings: [] } });
+    expect(result.facts?.["not_judged"]).toHaveLength(5);
+    expect(JSON.stringify(result)).not.toContain("no response");
+  });
+
   test.each([
     ["signed", true, "processed"],
     ["tampered", true, "refused"],

@@ -66,7 +66,8 @@ export const doctor = command({
       signal,
       onProbe: ({ name }, share) => progress.update(share, name),
     }).finally(progress.clear);
-    const { url, secret_fingerprint, findings, not_judged, probes, stoppedBefore } = diagnosis;
+    const { url, secret_fingerprint, findings, probes, stoppedBefore } = diagnosis;
+    const not_judged = diagnosis.not_judged.map(({ text: reason }) => reason);
     const verdict =
       stoppedBefore === undefined
         ? paint("green", "No mistake found.")

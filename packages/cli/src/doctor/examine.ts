@@ -9,10 +9,19 @@ import { isSuccess, type Reply, type Send } from "./probe.js";
 export interface Examination {
   readonly probes: readonly Reply[];
   readonly findings: readonly Finding[];
-  readonly not_judged: readonly string[];
+  readonly not_judged: readonly NotJudged[];
   /** The number of planned probes, if a rate limit, a lockout or a finding ended the examination early. */
   readonly stoppedBefore?: number;
 }
+
+/** A property that was not checked, and the reason. */
+export interface NotJudged {
+  readonly text: string;
+  /** Whether the text is ours alone. Otherwise, it quotes the error of a connection. */
+  readonly isOurs: boolean;
+}
+
+const ours = (text: string): NotJudged => ({ text, isOurs: true });
 
 /** How long an exiting process may take to close its port, in milliseconds. */
 const endingMs = 300;
@@ -21,7 +30,7 @@ const endingMs = 300;
 export async function examine(options: ExamineOptions): Promise<Examination> {
   const probes: Reply[] = [];
   const findings: Finding[] = [];
-  const notSent: string[] = [];
+  const notSent: NotJudged[] = [];
   let stoppedBefore: number | undefined;
   let expected = 1 + forgedProbes + acceptedProbes;
   /** Whether a wrong signature was sent. A receiver may lock out the sender after one. */
@@ -32,7 +41,7 @@ export async function examine(options: ExamineOptions): Promise<Examination> {
     const reply = await options.send(probe);
     probes.push(reply);
     if (reply.status === 429) {
-      throw new Enough(`everything else, because of a rate limit: ${saw(reply)}`);
+      throw new Enough(`everything else, because of a rate limit: ${saw(reply)}`, reply);
     }
     return reply;
   };
@@ -67,16 +76,21 @@ export async function examine(options: ExamineOptions): Promise<Examination> {
     await examineForgeries(genuine, examination);
     if (isSuccess(genuine)) await examineAccepted(examination);
     else
-      notSent.push("exact bytes, copies, sizes and chunks, because genuine deliveries are refused");
+      notSent.push(
+        ours("exact bytes, copies, sizes and chunks, because genuine deliveries are refused"),
+      );
   } catch (error) {
     if (!(error instanceof Enough)) throw error;
-    notSent.push(error.message || "everything else, because a finding ended the examination");
+    notSent.push({
+      text: error.message || "everything else, because a finding ended the examination",
+      isOurs: error.reply?.status !== null,
+    });
     stoppedBefore = expected;
   }
   const examined = {
     probes,
     findings,
-    not_judged: [...notSent, ...options.signing.skipped, ...notJudged],
+    not_judged: [...notSent, ...[...options.signing.skipped, ...notJudged].map(ours)],
   };
   return stoppedBefore === undefined ? examined : { ...examined, stoppedBefore };
 }

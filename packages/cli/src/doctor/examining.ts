@@ -28,7 +28,15 @@ export interface Examining extends ExamineOptions {
  * Ends an examination in which further probes would show nothing more. The message names what is not judged, and why;
  * it may be empty.
  */
-export class Enough extends Error {}
+export class Enough extends Error {
+  /** The reply that the message describes. */
+  readonly reply: Reply | undefined;
+
+  constructor(message = "", reply?: Reply) {
+    super(message);
+    this.reply = reply;
+  }
+}
 
 export const isError = ({ status }: Reply) => status !== null && status >= 500;
 

@@ -58,6 +58,7 @@ export function expectUnlocked(reply: Reply): void {
   const reaction = reply.status === null ? "does not respond to" : "refuses";
   throw new Enough(
     `everything else, because the receiver ${reaction} genuine deliveries after wrong signatures, as a lockout would: ${saw(reply)}`,
+    reply,
   );
 }
 

@@ -63,6 +63,7 @@ export function lineWriter(
   const call = callerOf(logger);
   return (line, omitted) => {
     const { level, code, message = "", advice = "", facts = {} } = line;
+    const details = printable(message);
     const { deliveryId, type } = facts;
     // A store may count runs in a BigInt, which JSON refuses.
     // oxlint-disable-next-line typescript/no-unnecessary-type-conversion
@@ -70,7 +71,7 @@ export function lineWriter(
     const parts = [
       `svc-webhooks ${receiver}: ${code}:`,
       deliveryId ? printable(JSON.stringify({ deliveryId, type, run })) : "",
-      advice && message ? `${printable(message)}.` : printable(message),
+      advice && details ? `${details}.` : details,
       "error" in line ? describeFully(line.error) : "",
       advice,
       omitted ? `(and ${omitted} more)` : "",
@@ -83,6 +84,7 @@ export function lineWriter(
       ...(deliveryId && { deliveryId }),
       ...(type && { type: printable(type) }),
       ...(run && { run }),
+      ...(details && { details }),
     });
   };
 }

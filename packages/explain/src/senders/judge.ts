@@ -1,6 +1,7 @@
 import {
   createReceiver,
   type Clock,
+  type LogFields,
   type Outcome,
   type Scheme,
   type Secrets,
@@ -28,14 +29,17 @@ const mostBytes = 104_857_600;
  * @throws ReceiverConfigError (as a rejection) for a secret that the scheme refuses
  */
 export async function judge(scheme: Scheme, secret: Secrets, arrived: Arrived): Promise<Judgement> {
-  let line = "";
+  const detailsByCode = new Map<string, string>();
+  const log = (_text: string, { code, details }: LogFields) => {
+    if (details) detailsByCode.set(code, `${details}.`);
+  };
   const receiver = createReceiver({
     scheme,
     secret,
     clock: clockAt(arrived.at),
     maxBodyBytes: mostBytes,
     logProcessed: false,
-    log: (one) => (line = one),
+    logger: { info: log, warn: log, error: log },
     on: { "*": () => {} },
   });
   const outcome = await receiver.receive({
@@ -45,7 +49,7 @@ export async function judge(scheme: Scheme, secret: Secrets, arrived: Arrived): 
   });
   const text = outcomeText(outcome.code, scheme) as OutcomeText;
   const isGenuine = outcome.secretId !== undefined && outcome.code !== "signature_stale";
-  return { outcome, isGenuine, text, details: detailsIn(line, outcome, text) };
+  return { outcome, isGenuine, text, details: detailsByCode.get(outcome.code) ?? "" };
 }
 
 /** A clock whose time of day does not pass. */
@@ -59,11 +63,3 @@ const clockAt = (at: number): Clock => ({
     return () => clearTimeout(timer as number);
   },
 });
-
-/** Returns the part of a line between the outcome's code and its texts. */
-function detailsIn(line: string, { code }: Outcome, { happened }: OutcomeText): string {
-  const start = `: ${code}: `;
-  const from = line.indexOf(start);
-  const to = line.indexOf(happened);
-  return from < 0 || to < 0 ? "" : line.slice(from + start.length, to).trim();
-}

@@ -41,8 +41,7 @@ export const doctor = tool({
       planned_probes: stoppedBefore ?? probes.length,
       secret_fingerprint,
       findings: findings.map(({ id, cause, fix }) => ({ id, cause, fix })),
-      // A sentence about a response that did not arrive quotes the connection's error.
-      not_judged: not_judged.filter((one) => !one.includes("no response")),
+      not_judged: not_judged.flatMap(({ text, isOurs }) => (isOurs ? [text] : [])),
     };
     const [first] = findings;
     if (!first) {
