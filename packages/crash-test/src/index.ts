@@ -24,7 +24,7 @@ export type {
   Variant,
   WorldState,
 } from "./history.js";
-export { keyIn } from "./judge/effects.js";
+export { keyIn } from "./judge/facts.js";
 export { annotationsOf } from "./report/annotations.js";
 export { randomOf } from "./search/levels.js";
 export { pageOf } from "./report/page.js";

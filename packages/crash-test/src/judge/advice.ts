@@ -1,10 +1,10 @@
 import { refusal } from "../faults.js";
 import type { Crossing, FindingKind, History } from "../history.js";
-import { crossingsOf, effectsOf, endsBefore, endsWithout, eventOf } from "./effects.js";
+import { factsOf } from "./facts.js";
 import type { Deviation, Expected } from "./judge.js";
 
-/** The facts that rules decide by. */
-interface Facts {
+/** The case that rules decide by. */
+interface Case {
   readonly effect: string;
   /** The crossings of the history that may have the effect. */
   readonly crossings: readonly Crossing[];
@@ -16,34 +16,34 @@ interface Facts {
 }
 
 interface Rule {
-  readonly when: (facts: Facts) => boolean;
-  readonly text: (effect: string, facts: Facts) => string;
+  readonly when: (subject: Case) => boolean;
+  readonly text: (effect: string, subject: Case) => string;
 }
 
 const always = () => true;
-const isCall = ({ normal, crossings }: Facts) =>
+const isCall = ({ normal, crossings }: Case) =>
   [...normal, ...crossings].some(({ kind }) => kind === "call");
-const hasKey = ({ crossings }: Facts) => crossings.every(({ key }) => key !== undefined);
-const isInTransaction = ({ normal, crossings }: Facts) =>
+const hasKey = ({ crossings }: Case) => crossings.every(({ key }) => key !== undefined);
+const isInTransaction = ({ normal, crossings }: Case) =>
   (normal.length > 0 ? normal : crossings).some(({ transaction }) => transaction !== undefined);
 
 /** The crossing that completes the event in the undisturbed history. */
-const completion = ({ expected: { undisturbed }, event }: Facts) =>
+const completion = ({ expected: { undisturbed }, event }: Case) =>
   undisturbed.crossings.find(
     (crossing) =>
       crossing.kind === "store" &&
       crossing.name.startsWith("complete") &&
-      (event === undefined || eventOf(undisturbed, crossing) === event),
+      (event === undefined || factsOf(undisturbed).eventOf(crossing) === event),
   );
 
 /** The code called the effect only after it had completed the delivery in a transaction of its own. */
-const isAfterCommit = (facts: Facts) => {
-  const completed = completion(facts);
-  return completed?.transaction !== undefined && facts.normal.some(({ n }) => n > completed.n);
+const isAfterCommit = (subject: Case) => {
+  const completed = completion(subject);
+  return completed?.transaction !== undefined && subject.normal.some(({ n }) => n > completed.n);
 };
 
 /** The crossing was still pending, or not even made, when the handler's delivery was acknowledged. */
-const isUnawaited = ({ normal, history, crossings, expected }: Facts) =>
+const isUnawaited = ({ normal, history, crossings, expected }: Case) =>
   normal.some((crossing) => outlives(expected.undisturbed, crossing)) ||
   crossings.some((crossing) => outlives(history, crossing));
 
@@ -53,14 +53,14 @@ function outlives({ attempts }: History, { attempt, settledMs, issuedMs }: Cross
   return issuedMs > made.endedMs || settledMs === undefined || settledMs > made.endedMs;
 }
 
-const isSwallowed = ({ crossings, history: { attempts } }: Facts) =>
+const isSwallowed = ({ crossings, history: { attempts } }: Case) =>
   crossings.some(({ isRejected, attempt }) => {
     const status = attempt === undefined ? undefined : attempts[attempt]?.status;
     return isRejected && status !== undefined && status < 300;
   });
 
 /** Returns a call that a fault made reject, although its delivery was acknowledged, without the effect. */
-const swallowedOther = ({ history, effect, event }: Facts): Crossing | undefined => {
+const swallowedOther = ({ history, effect, event }: Case): Crossing | undefined => {
   const failed = new Set(
     history.steps.flatMap((step) =>
       step.type === "fault" && /^(?:fail|lost_reply)$/.test(step.fault) ? [step.crossing] : [],
@@ -72,63 +72,63 @@ const swallowedOther = ({ history, effect, event }: Facts): Crossing | undefined
       kind !== "store" &&
       attempt !== undefined &&
       history.attempts[attempt]?.event === (event ?? history.attempts[attempt]?.event) &&
-      endsWithout(history, attempt, effect),
+      factsOf(history).endsWithout(attempt, effect),
   );
 };
 
-const isParked = ({ history: { attempts }, event }: Facts) =>
+const isParked = ({ history: { attempts }, event }: Case) =>
   attempts.some(
     (attempt) => attempt.code === "parked" && attempt.event === (event ?? attempt.event),
   );
 
-const isRead = ({ expected: { undisturbed }, normal, effect }: Facts) => {
+const isRead = ({ expected: { undisturbed }, normal, effect }: Case) => {
   const first = Math.min(...normal.map(({ n }) => n));
   return undisturbed.crossings.some(({ n, reads }) => n < first && reads.includes(effect));
 };
 
-const keysDiffer = ({ crossings }: Facts) => new Set(crossings.map(({ key }) => key)).size > 1;
+const keysDiffer = ({ crossings }: Case) => new Set(crossings.map(({ key }) => key)).size > 1;
 
 /** A statement that a pool runs while the code of the same delivery holds a transaction. */
-const waitsForItsOwn = ({ history: { crossings } }: Facts) =>
+const waitsForItsOwn = ({ history: { crossings } }: Case) =>
   crossings.some(({ waitsForOwn, kind }) => waitsForOwn && kind !== "store");
 
 /** The number of calls that the event makes without a fault, or that all events make if the event is unknown. */
-const callsIn = ({ normal, event, expected: { undisturbed } }: Facts): number =>
-  normal.filter((one) => event === undefined || eventOf(undisturbed, one) === event).length;
+const callsIn = ({ normal, event, expected: { undisturbed } }: Case): number =>
+  normal.filter((one) => event === undefined || factsOf(undisturbed).eventOf(one) === event).length;
 
 /** Describes the key that a call needs. If there are several calls, the same key would make them one. */
-const keyFor = (facts: Facts): string =>
-  callsIn(facts) > 1
-    ? `\`context.idempotencyKey\` and what distinguishes the ${callsIn(facts)} calls of one event, such as the id of an item`
+const keyFor = (subject: Case): string =>
+  callsIn(subject) > 1
+    ? `\`context.idempotencyKey\` and what distinguishes the ${callsIn(subject)} calls of one event, such as the id of an item`
     : "`context.idempotencyKey`";
 
 /** The request may be repeated without a key, provided that each run sends the same one. */
-const isRepeatable = ({ crossings, effect }: Facts) =>
+const isRepeatable = ({ crossings, effect }: Case) =>
   /^(?:PUT|DELETE) /.test(effect) && crossings.every(({ isRequest }) => isRequest);
 
 const rules: Readonly<Record<FindingKind, readonly Rule[]>> = {
   duplicate: [
     {
-      when: (facts) => isCall(facts) && !hasKey(facts) && isRepeatable(facts),
-      text: (effect, facts) =>
-        `Another run sends a different \`${effect}\`, so it is not the same request again. Send the same body, without the time or a random value, or pass a key: ${keyFor(facts)}.`,
+      when: (subject) => isCall(subject) && !hasKey(subject) && isRepeatable(subject),
+      text: (effect, subject) =>
+        `Another run sends a different \`${effect}\`, so it is not the same request again. Send the same body, without the time or a random value, or pass a key: ${keyFor(subject)}.`,
     },
     {
-      when: (facts) => isCall(facts) && !hasKey(facts) && isInTransaction(facts),
-      text: (effect, facts) =>
-        `A rollback does not undo \`${effect}\`. Insert a row into an outbox instead, or pass a key: ${keyFor(facts)}.`,
+      when: (subject) => isCall(subject) && !hasKey(subject) && isInTransaction(subject),
+      text: (effect, subject) =>
+        `A rollback does not undo \`${effect}\`. Insert a row into an outbox instead, or pass a key: ${keyFor(subject)}.`,
     },
     {
-      when: (facts) => isCall(facts) && !hasKey(facts),
-      text: (effect, facts) =>
-        callsIn(facts) > 1
-          ? `Pass a key of its own to each call of \`${effect}\`: ${keyFor(facts)}.`
+      when: (subject) => isCall(subject) && !hasKey(subject),
+      text: (effect, subject) =>
+        callsIn(subject) > 1
+          ? `Pass a key of its own to each call of \`${effect}\`: ${keyFor(subject)}.`
           : `Pass \`context.idempotencyKey\` to \`${effect}\`.`,
     },
     {
-      when: (facts) => isCall(facts) && keysDiffer(facts),
-      text: (effect, facts) =>
-        `The key of \`${effect}\` changes from run to run. Use only ${keyFor(facts)}${callsIn(facts) > 1 ? "" : " as the key"}.`,
+      when: (subject) => isCall(subject) && keysDiffer(subject),
+      text: (effect, subject) =>
+        `The key of \`${effect}\` changes from run to run. Use only ${keyFor(subject)}${callsIn(subject) > 1 ? "" : " as the key"}.`,
     },
     {
       when: always,
@@ -194,7 +194,7 @@ function lostRules(): readonly Rule[] {
         "The handler parked the event because of a temporary fault. Throw `PermanentError` only if no retry can ever succeed.",
     },
     {
-      when: (facts) => isAfterCommit(facts) && !isCall(facts),
+      when: (subject) => isAfterCommit(subject) && !isCall(subject),
       text: (effect) =>
         `The commit completes the event, so no later run reaches \`${effect}\`. Move this write into the same transaction.`,
     },
@@ -210,23 +210,23 @@ function lostRules(): readonly Rule[] {
     },
     { when: isUnawaited, text: (effect) => `\`${effect}\` is not awaited. Await or return it.` },
     {
-      when: (facts) => swallowedOther(facts) !== undefined,
-      text: (effect, facts) =>
-        `The handler resolved although \`${swallowedOther(facts)?.name ?? ""}\` rejected, so \`${effect}\` is missing. Await this call, and let the handler reject too, so that the sender retries.`,
+      when: (subject) => swallowedOther(subject) !== undefined,
+      text: (effect, subject) =>
+        `The handler resolved although \`${swallowedOther(subject)?.name ?? ""}\` rejected, so \`${effect}\` is missing. Await this call, and let the handler reject too, so that the sender retries.`,
     },
     {
       when: always,
-      text: (effect, facts) =>
-        `A later run ended before it reached \`${effect}\`${causeOf(facts)}. Mark the event as handled only after the effect, or in the same transaction.`,
+      text: (effect, subject) =>
+        `A later run ended before it reached \`${effect}\`${causeOf(subject)}. Mark the event as handled only after the effect, or in the same transaction.`,
     },
   ];
 }
 
 /** Describes what the code of the run that ended early knew: the reply of its last call, or nothing from outside. */
-function causeOf({ history, effect, event }: Facts): string {
+function causeOf({ history, effect, event }: Case): string {
   const at = history.attempts.findIndex(
     (attempt, index) =>
-      attempt.event === (event ?? attempt.event) && endsBefore(history, index, effect),
+      attempt.event === (event ?? attempt.event) && factsOf(history).endsBefore(index, effect),
   );
   if (at === -1) return "";
   const last = history.crossings.findLast(
@@ -247,20 +247,22 @@ const uncheckedIn = (history: History): Crossing | undefined =>
 /** Returns the advice of the first rule that matches. An unchecked status is the cause of any kind of finding. */
 export function adviceFor(deviation: Deviation, history: History, expected: Expected): string {
   const { kind, effect, event } = deviation;
-  const facts: Facts = {
+  const subject: Case = {
     effect,
     event,
     history,
     expected,
-    crossings: crossingsOf(history, effect).filter(({ issuedMs }) => issuedMs >= 0),
-    normal: crossingsOf(expected.undisturbed, effect),
+    crossings: factsOf(history)
+      .crossings(effect)
+      .filter(({ issuedMs }) => issuedMs >= 0),
+    normal: factsOf(expected.undisturbed).crossings(effect),
   };
-  const unchecked = isAfterCommit(facts) ? undefined : uncheckedIn(history);
+  const unchecked = isAfterCommit(subject) ? undefined : uncheckedIn(history);
   if (unchecked) {
     return `The handler resolved although \`${unchecked.name}\` responded ${refusal.status}. Check the status of the response, and throw unless it is 2xx (\`fetch\`: \`if (!response.ok)\`), so that the sender tries again.`;
   }
-  const rule = rules[kind].find(({ when }) => when(facts));
-  return rule?.text(effect, facts) ?? "";
+  const rule = rules[kind].find(({ when }) => when(subject));
+  return rule?.text(effect, subject) ?? "";
 }
 
 /** Returns where the code made the call that a finding is about. */
@@ -269,16 +271,16 @@ export function sourceOf(
   history: History,
   { undisturbed }: Expected,
 ): string | undefined {
-  const occurrences = effectsOf(history, effect).filter(
-    (one) => event === undefined || one.event === event,
-  );
+  const occurrences = factsOf(history)
+    .effects(effect)
+    .filter((one) => event === undefined || one.event === event);
   const last = occurrences.at(-1)?.crossing;
   const repeated =
     kind === "duplicate" && last !== undefined ? history.crossings[last - 1] : undefined;
   const made = [
     ...(repeated ? [repeated] : []),
-    ...crossingsOf(undisturbed, effect),
-    ...crossingsOf(history, effect),
+    ...factsOf(undisturbed).crossings(effect),
+    ...factsOf(history).crossings(effect),
   ];
   return (
     made.find(({ source }) => source !== undefined)?.source ?? onlyStatement(undisturbed)?.source

@@ -1,5 +1,5 @@
 import type { FindingKind, History, WorldState } from "../history.js";
-import { countBy, effectsOf } from "./effects.js";
+import { countBy, factsOf, type Facts } from "./facts.js";
 import { maskOf, partsOf, without, type Mask, type Part, type Parts } from "./state.js";
 
 /** A deviation of one history from the expected result. */
@@ -18,21 +18,19 @@ export interface Expected {
   readonly end: Parts;
   /** The states that the events result in when they are delivered in another order. */
   readonly reordered: readonly Parts[];
-  /** The effects of each event: calls with their number, and the tables and values that it changes. */
-  readonly ofEvents: readonly EventEffects[];
+  /** The effects of each event. */
+  readonly ofEvents: readonly (readonly EventEffect[])[];
 }
 
-interface EventEffects {
-  readonly calls: ReadonlyMap<string, number>;
-  readonly parts: readonly PartEffect[];
-}
-
-/** The change of a table or an observed value by one event. */
-interface PartEffect {
-  readonly name: string;
-  /** The rows that it adds and that no later event changes. Undefined for a value that is not a list. */
-  readonly rows: readonly string[] | undefined;
-}
+/** An effect of one event: calls, or the change of a table or an observed value. */
+export type EventEffect =
+  | { readonly type: "call"; readonly name: string; readonly count: number }
+  | {
+      readonly type: "part";
+      readonly name: string;
+      /** The rows that the event adds and that no later event changes. Undefined for a value that is not a list. */
+      readonly rows: readonly string[] | undefined;
+    };
 
 export function expectedOf(
   undisturbed: History,
@@ -46,11 +44,11 @@ export function expectedOf(
     ...(undisturbed.afterEvents ?? []),
     undisturbed.end,
   ].map((state) => partsOf(state, mask));
-  const ofEvents = undisturbed.acknowledged.map((_isAcknowledged, event): EventEffects => {
+  const ofEvents = undisturbed.acknowledged.map((_isAcknowledged, event) => {
     const isLast = event === undisturbed.acknowledged.length - 1;
     const before = states[undisturbed.afterEvents ? event : 0];
     const after = undisturbed.afterEvents && !isLast ? states[event + 1] : states.at(-1);
-    return { calls: callsOf(undisturbed, event), parts: changed(before, after, states.at(-1)) };
+    return [...callsOf(undisturbed, event), ...changed(before, after, states.at(-1))];
   });
   return {
     undisturbed,
@@ -62,139 +60,165 @@ export function expectedOf(
   };
 }
 
-const callNames = ({ calls }: History): readonly string[] => [
-  ...new Set(calls.map(({ name }) => name)),
-];
-
-/** Counts the calls of an event by name; each key counts once. A call whose event is unknown belongs to each. */
-const callsOf = (history: History, event: number): ReadonlyMap<string, number> => {
-  const counts = callNames(history).map((name) => {
-    const all = effectsOf(history, name).filter((one) => (one.event ?? event) === event);
-    return [name, all.length] as const;
+/** Returns the calls of an event. A call whose event is unknown belongs to each. */
+function callsOf(history: History, event: number): readonly EventEffect[] {
+  const facts = factsOf(history);
+  return facts.callNames.flatMap((name): readonly EventEffect[] => {
+    const count = facts.effects(name, event).length;
+    return count > 0 ? [{ type: "call", name, count }] : [];
   });
-  return new Map(counts.filter(([, count]) => count > 0));
-};
+}
 
 function changed(
   before: Parts | undefined,
   after: Parts | undefined,
   end: Parts | undefined,
-): readonly PartEffect[] {
-  return [...(after ?? [])].flatMap(([name, part]): readonly PartEffect[] => {
+): readonly EventEffect[] {
+  return [...(after ?? [])].flatMap(([name, part]): readonly EventEffect[] => {
     const old = before?.get(name);
     if (part.text === (old?.text ?? "")) return [];
-    if (!part.rows) return [{ name, rows: undefined }];
+    if (!part.rows) return [{ type: "part", name, rows: undefined }];
     const added = without(part.rows, old?.rows ?? []);
-    const kept = end?.get(name)?.rows ?? [];
-    return [{ name, rows: added.filter((row) => kept.includes(row)) }];
+    const last = end?.get(name)?.rows ?? [];
+    return [{ type: "part", name, rows: added.filter((row) => last.includes(row)) }];
   });
+}
+
+/** A history that is compared with the expected result. */
+interface Compared {
+  readonly history: History;
+  readonly facts: Facts;
+  /** Its last state. */
+  readonly end: Parts;
+  readonly expected: Expected;
 }
 
 /** Returns how a history deviates from the expected result, in the order of severity. */
 export function deviationsOf(history: History, expected: Expected): readonly Deviation[] {
   const end = partsOf(history.end, expected.mask);
-  const areAcknowledged = history.acknowledged.every(Boolean);
-  const found: Deviation[] = [...duplicateCalls(history, expected)];
-
-  for (const [name, part] of end) {
-    if (!isJudged(expected, name)) continue;
-    const kind = deviationOf(part, expected.end.get(name), expected.start.get(name));
-    if (kind === "duplicate") found.push({ kind, effect: name });
-    if (kind !== "different" || !areAcknowledged) continue;
-    const isReordered = expected.reordered.some((parts) => parts.get(name)?.text === part.text);
-    if (isUnchanged(history, expected, name, part)) continue;
-    found.push({ kind: isReordered ? "order_dependent" : kind, effect: name });
-  }
-  found.push(...missing(history, expected, end));
-  if (history.stuck || !areAcknowledged)
-    found.push({ kind: "stuck", effect: stuckEffect(history) });
-  return found;
+  const compared = { history, facts: factsOf(history), end, expected };
+  const isStuck = history.stuck !== undefined || !history.acknowledged.every(Boolean);
+  return [
+    ...duplicateCalls(compared),
+    ...deviatingParts(compared),
+    ...missingEffects(compared),
+    ...(isStuck ? [{ kind: "stuck", effect: stuckEffect(history) } as const] : []),
+  ];
 }
 
 /** An effect that no event has without a fault, such as an alert or a refund, is not judged. */
 const isJudged = ({ ofEvents }: Expected, name: string): boolean =>
-  ofEvents.some(({ calls, parts }) => calls.has(name) || parts.some((part) => part.name === name));
+  ofEvents.some((effects) => effects.some((effect) => effect.name === name));
 
-/**
- * A table that looks as if the event had not changed it is `lost` or `partial`, not `different`, unless it was written
- * more often than without a fault.
- */
-function isUnchanged(
-  history: History,
-  { undisturbed, start, end }: Expected,
-  name: string,
-  { text }: Part,
-): boolean {
-  const before = start.get(name)?.text ?? "";
-  const isWrittenMore = effectsOf(history, name).length > effectsOf(undisturbed, name).length;
-  return text === before && end.get(name)?.text !== before && !isWrittenMore;
-}
+const callsIn = (effects: readonly EventEffect[], name: string): number =>
+  effects.flatMap((effect) =>
+    effect.type === "call" && effect.name === name ? [effect.count] : [],
+  )[0] ?? 0;
 
-function deviationOf(
-  found: Part,
-  expected: Part | undefined,
-  start: Part | undefined,
-): "duplicate" | "different" | "missing" | undefined {
-  if (found.text === expected?.text) return undefined;
-  const [rows, wanted] = [found.rows ?? [], expected?.rows ?? []];
-  if (rows.length > wanted.length) return "duplicate";
-  if (rows.length === wanted.length) return "different";
-  // Rows of the start that should have stayed were removed by a second run.
-  const removed = without(wanted, rows);
-  return without(removed, start?.rows ?? []).length === 0 ? "duplicate" : "missing";
-}
-
-function duplicateCalls(history: History, expected: Expected): readonly Deviation[] {
-  const judged = callNames(history).filter(
-    (name) => isJudged(expected, name) && !isShared(history, expected, name),
+function duplicateCalls(compared: Compared): readonly Deviation[] {
+  const { facts, expected } = compared;
+  const judged = facts.callNames.filter(
+    (name) => isJudged(expected, name) && !isShared(compared, name),
   );
   return judged.flatMap((effect): readonly Deviation[] => {
-    const counts = countBy(effectsOf(history, effect), ({ event }) => event);
+    const allowed = expected.ofEvents.map((effects) => callsIn(effects, effect));
+    const counts = countBy(facts.effects(effect), ({ event }) => event);
     return Array.from(counts).flatMap(([event, count]): readonly Deviation[] => {
-      const allowed =
-        event === undefined
-          ? Math.max(0, ...expected.ofEvents.map(({ calls }) => calls.get(effect) ?? 0))
-          : (expected.ofEvents[event]?.calls.get(effect) ?? 0);
-      return count > allowed ? [{ kind: "duplicate", effect, event }] : [];
+      const most = event === undefined ? Math.max(0, ...allowed) : (allowed[event] ?? 0);
+      return count > most ? [{ kind: "duplicate", effect, event }] : [];
     });
   });
 }
 
 /** Events that pass the same key have one effect together, whichever of them is handled first. */
-function isShared(history: History, { undisturbed }: Expected, name: string): boolean {
-  const isKeyed = history.calls.every((call) => call.name !== name || call.key !== undefined);
-  const count = effectsOf(history, name).length;
-  return isKeyed && count > 0 && count === effectsOf(undisturbed, name).length;
+function isShared({ facts, expected }: Compared, name: string): boolean {
+  const count = facts.effects(name).length;
+  const normal = factsOf(expected.undisturbed).effects(name).length;
+  return facts.isKeyed(name) && count > 0 && count === normal;
+}
+
+/** Tables and observed values with a row too many, or with other values although no event is lost. */
+function deviatingParts(compared: Compared): readonly Deviation[] {
+  const { history, end, expected } = compared;
+  const areAcknowledged = history.acknowledged.every(Boolean);
+  return [...end].flatMap(([effect, part]): readonly Deviation[] => {
+    if (!isJudged(expected, effect) || part.text === expected.end.get(effect)?.text) return [];
+    const rows = part.rows?.length ?? 0;
+    const normal = expected.end.get(effect)?.rows ?? [];
+    if (rows > normal.length || isRemoved(part, normal, expected.start.get(effect))) {
+      return [{ kind: "duplicate", effect }];
+    }
+    if (rows < normal.length || !areAcknowledged || isUnchanged(compared, effect)) return [];
+    const isReordered = expected.reordered.some((parts) => parts.get(effect)?.text === part.text);
+    return [{ kind: isReordered ? "order_dependent" : "different", effect }];
+  });
+}
+
+/** Rows of the start that should have stayed were removed by a second run. */
+function isRemoved(
+  { rows = [] }: Part,
+  normal: readonly string[],
+  start: Part | undefined,
+): boolean {
+  const removed = without(normal, rows);
+  return rows.length < normal.length && without(removed, start?.rows ?? []).length === 0;
+}
+
+/**
+ * A table that looks as if the event had not changed it is `lost` or `partial`, not `different`, unless it was written
+ * more often than without a fault.
+ */
+function isUnchanged({ facts, end, expected }: Compared, name: string): boolean {
+  const part = end.get(name);
+  const before = expected.start.get(name)?.text ?? "";
+  const normal = factsOf(expected.undisturbed).effects(name).length;
+  const isWrittenMore = facts.effects(name).length > normal;
+  return part?.text === before && expected.end.get(name)?.text !== before && !isWrittenMore;
 }
 
 /** The effects that an acknowledged event lacks. The sender still has an event that is not acknowledged. */
-function missing(history: History, expected: Expected, end: Parts): readonly Deviation[] {
+function missingEffects(compared: Compared): readonly Deviation[] {
+  const { history, expected } = compared;
   return history.acknowledged.flatMap((isAcknowledged, event): readonly Deviation[] => {
-    const effects = expected.ofEvents[event];
-    if (!isAcknowledged || !effects) return [];
-    const calls = [...effects.calls].map(([name, count]) => {
-      const found = effectsOf(history, name).filter((one) => (one.event ?? event) === event);
-      const isThere = found.length >= count || isShared(history, expected, name);
-      return { name, isThere, isTouched: isThere || found.length > 0 };
-    });
-    const parts = effects.parts.map(({ name, rows }) => {
-      const [found, wanted] = [end.get(name), expected.end.get(name)];
-      const isChanged = !found || !isUnchanged(history, expected, name, found);
-      if (!rows || !found?.rows) return { name, isThere: isChanged, isTouched: isChanged };
-      const lacking = without(rows, found.rows);
-      const isShort = found.rows.length < (wanted?.rows?.length ?? 0);
-      return {
-        name,
-        isThere: isChanged && !(isShort && lacking.length > 0),
-        isTouched: isChanged && lacking.length < Math.max(rows.length, 1),
-      };
-    });
-    const all = [...calls, ...parts];
-    const kind = all.some(({ isTouched }) => isTouched) ? "partial" : "lost";
-    return all.flatMap(({ name, isThere }) =>
-      isThere ? [] : [{ kind, effect: name, event } as const],
+    if (!isAcknowledged) return [];
+    const effects = (expected.ofEvents[event] ?? []).map((effect) => ({
+      name: effect.name,
+      presence: presenceOf(compared, effect, event),
+    }));
+    const isSome = effects.some(({ presence }) => presence === "present" || presence === "partial");
+    const kind = isSome ? "partial" : "lost";
+    return effects.flatMap(({ name, presence }) =>
+      presence === "partial" || presence === "absent" ? [{ kind, effect: name, event }] : [],
     );
   });
+}
+
+/**
+ * Returns how much of an effect of an event there is. As many rows as without a fault, all of them other ones, show
+ * neither: that is `different`, and they may be those of another event.
+ */
+function presenceOf(
+  compared: Compared,
+  effect: EventEffect,
+  event: number,
+): "present" | "partial" | "absent" | undefined {
+  const { facts, end, expected } = compared;
+  const { name } = effect;
+  if (effect.type === "call") {
+    const { length } = facts.effects(name, event);
+    if (length >= effect.count || isShared(compared, name)) return "present";
+    return length > 0 ? "partial" : "absent";
+  }
+  if (isUnchanged(compared, name)) return "absent";
+  const rows = end.get(name)?.rows;
+  if (!effect.rows || !rows) return "present";
+  const lacking = without(effect.rows, rows).length;
+  if (lacking === 0) return "present";
+  const isNone = lacking === effect.rows.length;
+  if (rows.length >= (expected.end.get(name)?.rows?.length ?? 0)) {
+    return isNone ? undefined : "present";
+  }
+  return isNone ? "absent" : "partial";
 }
 
 const stuckEffect = ({ stuck, crossings, acknowledged }: History): string => {

@@ -1,6 +1,6 @@
 import { refusal } from "../faults.js";
 import type { Attempt, Crossing, History, HistoryLine, Step } from "../history.js";
-import { countBy, crossingsOf, effectsOf, endsBefore, eventOf } from "../judge/effects.js";
+import { countBy, factsOf, type Facts } from "../judge/facts.js";
 
 /** Returns the events' names as the report writes them: `evt_1` is the first. */
 export const eventName = (event: number): string => `evt_${event + 1}`;
@@ -12,15 +12,17 @@ export function linesOf(
   effect?: string,
 ): readonly HistoryLine[] {
   const { attempts, crossings, steps } = history;
+  const facts = factsOf(history);
+  const normal = factsOf(undisturbed);
   const refused = new Set(
-    attempts.flatMap((attempt, at) => (isRefused(history, attempt, at) ? [at] : [])),
+    attempts.flatMap((attempt, at) => (isRefused(history, facts, attempt, at) ? [at] : [])),
   );
   let skipped: Attempt[] = [];
-  const marks = numbered(history, effect, undisturbed);
+  const marks = numbered(facts, effect, normal);
   const reached = new Set(
     effect === undefined
       ? []
-      : crossingsOf(undisturbed, effect).map((crossing) => eventOf(undisturbed, crossing)),
+      : normal.crossings(effect).map((crossing) => normal.eventOf(crossing)),
   );
   const lines: HistoryLine[] = [];
   const push = (line: HistoryLine) => {
@@ -45,7 +47,7 @@ export function linesOf(
         return {
           ms: step.ms,
           who: crossing.process,
-          text: textOf(history, crossing),
+          text: textOf(facts.eventOf(crossing), crossing),
           note: mark?.note,
           from: crossing.process,
           to: laneOf(crossing),
@@ -99,7 +101,7 @@ export function linesOf(
 
   function earlyEnd(at: number, { event }: Attempt): string | undefined {
     if (effect === undefined || !reached.has(event)) return undefined;
-    return endsBefore(history, at, effect) ? `ended before ${effect}` : undefined;
+    return facts.endsBefore(at, effect) ? `ended before ${effect}` : undefined;
   }
 }
 
@@ -118,13 +120,13 @@ function laneOf({ kind, name }: Crossing): string {
 }
 
 /** An attempt that only called the store, and was refused as the one before it, or as in flight. */
-function isRefused({ crossings, attempts }: History, attempt: Attempt, at: number): boolean {
+function isRefused({ attempts }: History, facts: Facts, attempt: Attempt, at: number): boolean {
   const { event, status, code, isCopy } = attempt;
   if (isCopy || status === undefined || status < 300) return false;
   const before = attempts.slice(0, at).findLast((one) => one.event === event && !one.isCopy);
   const isRepeated = before?.status === status && before.code === code;
   if (!isRepeated && code !== "in_flight") return false;
-  return crossings.every((crossing) => crossing.attempt !== at || crossing.kind === "store");
+  return facts.ofAttempt(at).every(({ kind }) => kind === "store");
 }
 
 function skippedText(skipped: readonly Attempt[]): string {
@@ -136,11 +138,7 @@ function skippedText(skipped: readonly Attempt[]): string {
   return `after ${Array.from(counts, ([result, times]) => (times === 1 ? result : `${times} × ${result}`)).join(", ")}`;
 }
 
-function textOf(
-  { attempts }: History,
-  { name, kind, key, attempt, note, effects }: Crossing,
-): string {
-  const event = attempt === undefined ? undefined : attempts[attempt]?.event;
+function textOf(event: number | undefined, { name, kind, key, note, effects }: Crossing): string {
   const remark = note === undefined ? "" : `, ${note}`;
   if (kind === "store" && event !== undefined) return `${name} ${eventName(event)}${remark}`;
   const withKey = kind === "call" && effects.length > 0 ? `, key ${key ?? "none"}` : "";
@@ -159,12 +157,12 @@ function attemptText(
 }
 
 /** Numbers the crossings that had the effect, and marks those that the undisturbed history does not have. */
-function numbered(history: History, effect: string | undefined, undisturbed: History) {
+function numbered(facts: Facts, effect: string | undefined, normal: Facts) {
   const marks = new Map<number, { readonly note: string; readonly isExtra: true | undefined }>();
   if (effect === undefined) return marks;
-  const expected = countBy(effectsOf(undisturbed, effect), ({ event }) => event);
+  const expected = countBy(normal.effects(effect), ({ event }) => event);
   const seen = new Map<number | undefined, number>();
-  for (const { crossing, event } of effectsOf(history, effect)) {
+  for (const { crossing, event } of facts.effects(effect)) {
     const count = (seen.get(event) ?? 0) + 1;
     seen.set(event, count);
     const isExtra = count > (expected.get(event) ?? 0);

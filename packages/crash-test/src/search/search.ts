@@ -186,7 +186,7 @@ const oneLine = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p
 function notComparedIn({ undisturbed, mask, ofEvents }: Expected): readonly string[] {
   const changed = new Set([
     ...undisturbed.crossings.flatMap(({ effects }) => effects),
-    ...ofEvents.flatMap(({ parts }) => parts.map(({ name }) => name)),
+    ...ofEvents.flat().flatMap(({ type, name }) => (type === "part" ? [name] : [])),
   ]);
   const columns = (undisturbed.notCompared ?? []).filter((column) =>
     changed.has(column.slice(0, column.lastIndexOf("."))),

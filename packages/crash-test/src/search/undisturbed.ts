@@ -1,6 +1,6 @@
 import { CrashTestError, type CrashTestFacts } from "../errors.js";
 import type { History, HistoryLine, Runner, WorldState } from "../history.js";
-import { effectsOf } from "../judge/effects.js";
+import { factsOf } from "../judge/facts.js";
 import { deviationsOf, expectedOf, type Deviation, type Expected } from "../judge/judge.js";
 import { linesOf } from "../report/lines.js";
 import { hintsFor } from "./hints.js";
@@ -38,7 +38,7 @@ export async function runUndisturbed(runner: Runner, options: SearchOptions): Pr
     ({ effects, executedMs, isUndone }) =>
       effects.length > 0 && executedMs !== undefined && !isUndone,
   );
-  const hasEffect = isWritten || expected.ofEvents.some(({ parts }) => parts.length > 0);
+  const hasEffect = isWritten || expected.ofEvents.flat().some(({ type }) => type === "part");
   if (!hasEffect && !first.stuck) {
     const hints = options.events.flatMap((_type, event) => hintsFor(first, event));
     const { unseen } = first;
@@ -99,10 +99,10 @@ const noEffect =
 
 /** The deviations that occur without a fault: an effect of several attempts of one event, and a call that never ends. */
 export function withoutFaults({ undisturbed: history }: Expected): readonly Deviation[] {
-  const names = [...new Set(history.calls.map(({ name }) => name))];
-  const duplicates = names.flatMap((effect): readonly Deviation[] => {
+  const facts = factsOf(history);
+  const duplicates = facts.callNames.flatMap((effect): readonly Deviation[] => {
     const attempts = new Map<number | undefined, Set<number | undefined>>();
-    for (const { crossing, event } of effectsOf(history, effect)) {
+    for (const { crossing, event } of facts.effects(effect)) {
       attempts.set(
         event,
         (attempts.get(event) ?? new Set()).add(history.crossings[crossing - 1]?.attempt),
