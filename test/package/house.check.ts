@@ -34,6 +34,13 @@ const folders: Readonly<Record<string, string>> = {
   "packages/bullmq/src": "queue admin",
   "packages/pg-boss/src": "queue worker admin",
   "packages/otel/src": "lib signals",
+  "packages/cloudflare/src": "queues",
+  "packages/schemes/src": "lib sign",
+  "packages/explain/src": "search senders",
+  "packages/crash-test/src": "sql judge report search",
+  "packages/testing/src": "schemes adapter receiver store inbox crash-test",
+  "packages/testing/src/crash-test": "virtual surface globals postgres simulation",
+  "packages/cli/src/crash-test": "proxies databases",
   "packages/cli/src":
     "lib schemes redact drift doctor conformance listen dev crash-test reconcile commands",
   "packages/mcp/src": "lib setup tools",

@@ -6,7 +6,7 @@ import type { FaultKind } from "@svc-webhooks/crash-test";
 import { createCrossings, type Crossings } from "../../src/crash-test/crossings.js";
 import { bytesProxy } from "../../src/crash-test/proxies/bytes.js";
 import { postgresProxy } from "../../src/crash-test/proxies/postgres.js";
-import { createRedisGuard } from "../../src/crash-test/databases/redis-guard.js";
+import { createRedisGuard } from "../../src/crash-test/proxies/redis-guard.js";
 import { redisProxy } from "../../src/crash-test/proxies/redis.js";
 
 const closing: (() => unknown)[] = [];

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createRedisGuard } from "../../src/crash-test/databases/redis-guard.js";
+import { createRedisGuard } from "../../src/crash-test/proxies/redis-guard.js";
 import { wordsOf } from "../../src/crash-test/proxies/redis.js";
 
 /** Runs commands with their replies through one connection. Returns what the guard knows then. */

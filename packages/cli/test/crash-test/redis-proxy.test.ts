@@ -3,7 +3,7 @@ import { describeWithRedis, redisServer } from "@svc-webhooks/kit/redis-server";
 import { createClient } from "redis";
 import { expect, onTestFinished, test } from "vitest";
 import { createCrossings } from "../../src/crash-test/crossings.js";
-import { createRedisGuard } from "../../src/crash-test/databases/redis-guard.js";
+import { createRedisGuard } from "../../src/crash-test/proxies/redis-guard.js";
 import { redisProxy } from "../../src/crash-test/proxies/redis.js";
 
 describeWithRedis("a Redis server that the command has not started", () => {

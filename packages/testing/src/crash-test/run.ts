@@ -16,8 +16,9 @@ import {
 import { installGlobals, limitsOfRuntime } from "./globals/install.js";
 import { checkOptions, type CrashTestOptions } from "./options.js";
 import { Database } from "./postgres/engine.js";
-import { inside } from "./simulation/inside.js";
-import { Simulation, type Course, type Setting } from "./simulation/simulation.js";
+import { inside } from "./virtual/inside.js";
+import { Simulation } from "./simulation/simulation.js";
+import type { Course, Setting } from "./simulation/world.js";
 
 /** The start of each history, 2026-01-01T00:00:00Z: that of `fakeClock`, so that fixtures fit. */
 const startMs = Date.UTC(2026, 0, 1);

@@ -14,7 +14,7 @@ import { notRun } from "../not-run.js";
 import { commandOf, endOfValue } from "../proxies/redis.js";
 import { freePort } from "../server-processes.js";
 import type { Watcher } from "../watcher.js";
-import { createRedisGuard, openingOf, type RedisGuard } from "./redis-guard.js";
+import { createRedisGuard, openingOf, type RedisGuard } from "../proxies/redis-guard.js";
 
 /** A Redis server of one history. */
 export interface OwnRedis {

@@ -1,6 +1,6 @@
 import { createServer, type Socket } from "node:net";
 import type { Exchanges } from "../crossings.js";
-import type { RedisGuard } from "../databases/redis-guard.js";
+import type { RedisGuard } from "./redis-guard.js";
 import { connectUpstream, listening, type Listening } from "./listening.js";
 
 /*

@@ -1,4 +1,4 @@
-import { inside } from "../simulation/inside.js";
+import { inside } from "../virtual/inside.js";
 
 /**
  * Returns a `Date` that is virtual inside of a history. Its instances are those of the real one, and it is their

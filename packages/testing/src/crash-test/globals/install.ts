@@ -2,7 +2,7 @@ import { AsyncResource, createHook, type AsyncHook } from "node:async_hooks";
 import { createRequire, syncBuiltinESMExports } from "node:module";
 import type * as nodeTimers from "node:timers";
 import type * as nodeTimersPromises from "node:timers/promises";
-import { inside, type Inside } from "../simulation/inside.js";
+import { inside, type Inside } from "../virtual/inside.js";
 import { virtualDate } from "./date.js";
 import { host } from "./host.js";
 import { virtualScheduler, virtualTimers, virtualTimersPromises } from "./timers.js";

@@ -1,6 +1,6 @@
 import type * as nodeTimersPromises from "node:timers/promises";
 import { promisify } from "node:util";
-import { inside, type Inside } from "../simulation/inside.js";
+import { inside, type Inside } from "../virtual/inside.js";
 
 type Callback = (...args: unknown[]) => void;
 

@@ -1,5 +1,5 @@
 import { EventEmitter } from "node:events";
-import type { SimulatedProcess } from "../simulation/process.js";
+import type { SimulatedProcess } from "../virtual/process.js";
 import { greeting, messagesIn, statementError, type Message } from "./wire.js";
 
 /** The server's side of a connection. */

@@ -7,7 +7,7 @@ import {
   type Row,
 } from "@svc-webhooks/crash-test";
 import { hostRequire } from "../globals/host.js";
-import { inside } from "../simulation/inside.js";
+import { inside } from "../virtual/inside.js";
 import { query, replyOf } from "./wire.js";
 
 /** The members of a PGlite that are used. */

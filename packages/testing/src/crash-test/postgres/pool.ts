@@ -1,6 +1,6 @@
 import { AsyncResource } from "node:async_hooks";
-import { inside } from "../simulation/inside.js";
-import type { SimulatedProcess } from "../simulation/process.js";
+import { inside } from "../virtual/inside.js";
+import type { SimulatedProcess } from "../virtual/process.js";
 import { whereCalled } from "../surface/source.js";
 import { optional } from "./engine.js";
 import type { Calling, Server } from "./server.js";

@@ -1,8 +1,8 @@
 import { factsOfStatement, type StatementFacts } from "@svc-webhooks/crash-test";
-import type { Crossings, Executed, Recorded } from "../simulation/crossings.js";
-import { inside } from "../simulation/inside.js";
-import type { SimulatedProcess } from "../simulation/process.js";
-import type { VirtualTime } from "../simulation/time.js";
+import type { Crossings, Executed, Recorded } from "../virtual/crossings.js";
+import { inside } from "../virtual/inside.js";
+import type { SimulatedProcess } from "../virtual/process.js";
+import type { VirtualTime } from "../virtual/time.js";
 import { inWorld } from "../surface/fetch.js";
 import { Connection } from "./connection.js";
 import { newSession } from "./engine.js";

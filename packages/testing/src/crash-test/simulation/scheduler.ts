@@ -1,7 +1,7 @@
 import { setImmediate as realSetImmediate } from "node:timers";
 import { CrashTestError } from "@svc-webhooks/crash-test";
-import type { Crossings } from "./crossings.js";
-import type { VirtualTime } from "./time.js";
+import type { Crossings } from "../virtual/crossings.js";
+import type { VirtualTime } from "../virtual/time.js";
 
 /** How many turns of the event loop have to bring nothing new before the next step starts. */
 const quietTurns = 2;

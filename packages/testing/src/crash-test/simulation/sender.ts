@@ -1,9 +1,9 @@
 import type { Receiver } from "@svc-webhooks/core";
 import type { Attempt, Step } from "@svc-webhooks/crash-test";
 import type { SignedDelivery } from "../../signed-delivery.js";
-import type { Mutable } from "./crossings.js";
-import type { SimulatedProcess } from "./process.js";
-import type { VirtualTime } from "./time.js";
+import type { Mutable } from "../virtual/crossings.js";
+import type { SimulatedProcess } from "../virtual/process.js";
+import type { VirtualTime } from "../virtual/time.js";
 
 /** How long the sender waits for a response, and between attempts, in milliseconds. */
 const timeoutMs = 15_000;

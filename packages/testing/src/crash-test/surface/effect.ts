@@ -1,7 +1,7 @@
 import { CrashTestError, keyIn } from "@svc-webhooks/crash-test";
-import type { Crossings } from "../simulation/crossings.js";
-import type { SimulatedProcess } from "../simulation/process.js";
-import { oneLine } from "../simulation/message.js";
+import type { Crossings } from "../virtual/crossings.js";
+import type { SimulatedProcess } from "../virtual/process.js";
+import { oneLine } from "../virtual/message.js";
 import { inWorld } from "./fetch.js";
 import { whereCalled } from "./source.js";
 

@@ -1,8 +1,8 @@
 import { keyIn, refusal } from "@svc-webhooks/crash-test";
-import type { Crossings, Executed } from "../simulation/crossings.js";
-import { inside } from "../simulation/inside.js";
-import { messageOf, threwText } from "../simulation/message.js";
-import type { SimulatedProcess } from "../simulation/process.js";
+import type { Crossings, Executed } from "../virtual/crossings.js";
+import { inside } from "../virtual/inside.js";
+import { messageOf, threwText } from "../virtual/message.js";
+import type { SimulatedProcess } from "../virtual/process.js";
 import { whereCalled } from "./source.js";
 
 /** Methods that change nothing (RFC 9110, section 9.2.1). */

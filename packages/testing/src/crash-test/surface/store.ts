@@ -1,6 +1,6 @@
 import type { ClaimResult, DeliveryStore } from "@svc-webhooks/core";
-import type { Crossings, Executed } from "../simulation/crossings.js";
-import type { SimulatedProcess } from "../simulation/process.js";
+import type { Crossings, Executed } from "../virtual/crossings.js";
+import type { SimulatedProcess } from "../virtual/process.js";
 import { inWorld } from "./fetch.js";
 
 /** Returns one process's handle of a store that all processes share. Each call is a crossing. */

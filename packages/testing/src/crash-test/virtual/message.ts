@@ -20,6 +20,12 @@ export const thrownBy = (option: string, cause: unknown): Error =>
     ? cause
     : new CrashTestError("invalid_option", threwText(option, cause), { cause });
 
+/** Settles like the function in an option, whose name becomes part of its error. */
+export const naming = <Result>(option: string, running: Promise<Result>): Promise<Result> =>
+  running.catch((error: unknown) => {
+    throw thrownBy(option, error);
+  });
+
 /** Returns a text with its control characters escaped, so that it cannot change other lines of a report. */
 export const oneLine = (text: string): string =>
   text.replaceAll(/[\p{Cc}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, (character) =>

@@ -1,0 +1,109 @@
+import type { Receiver } from "@svc-webhooks/core";
+import { CrashTestError } from "@svc-webhooks/crash-test";
+import { inside } from "../virtual/inside.js";
+import { messageOf, naming, thrownBy } from "../virtual/message.js";
+import { SimulatedProcess } from "../virtual/process.js";
+import type { Target } from "./sender.js";
+import type { Setting, SimulatedWorld } from "./world.js";
+
+export interface ProcessesHost {
+  /** Returns the deliveries so far: which events were acknowledged, and how many attempts there were. */
+  readonly progress: () => readonly unknown[];
+  /** Ends the history with an error. */
+  readonly fail: (error: unknown) => void;
+}
+
+/** The simulated processes of one history. */
+export class Processes {
+  /** A digest of the world at the moment at which no process was left alive. */
+  worldAtDeath: string | undefined;
+  readonly #all: SimulatedProcess[] = [];
+  readonly #targets: Target[] = [];
+  readonly #build: Setting["receiver"];
+  readonly #world: SimulatedWorld;
+  readonly #host: ProcessesHost;
+
+  constructor(build: Setting["receiver"], world: SimulatedWorld, host: ProcessesHost) {
+    this.#build = build;
+    this.#world = world;
+    this.#host = host;
+  }
+
+  /** Returns the newest process that runs, or starts one. `not` excludes one. */
+  async target(not?: SimulatedProcess): Promise<Target> {
+    const alive = this.#targets.findLast(
+      ({ process }) => process.state === "running" && process !== not,
+    );
+    if (alive) return alive;
+    const process = this.create(letterOf(this.#targets.length));
+    const world = this.#world.worldOf(process);
+    const building = inside.run(this.#world.insideOf(process), async () => this.#build(world));
+    const receiver = await naming("receiver", building);
+    if (typeof (Object(receiver) as Partial<Receiver>).receive !== "function") {
+      throw new CrashTestError(
+        "invalid_option",
+        "`receiver` must return the receiver that it creates: ({ secret, clock, store }) => createReceiver({ secret, clock, store, on }).",
+      );
+    }
+    process.start();
+    const target = { process, receiver };
+    this.#targets.push(target);
+    return target;
+  }
+
+  /** Creates a process that does not run yet. */
+  create(letter: string): SimulatedProcess {
+    const process: SimulatedProcess = new SimulatedProcess(letter, (error) =>
+      this.end(process, error),
+    );
+    this.#all.push(process);
+    return process;
+  }
+
+  /** Ends a process because of an error that nothing catches. */
+  end(process: SimulatedProcess, error: unknown): void {
+    if (this.#world.isOver || process.state === "dead") return;
+    // A process that cannot start is a mistake in the test.
+    if (!process.hasStarted) {
+      this.#host.fail(thrownBy(process.letter === "" ? "prepare" : "receiver", error));
+    }
+    this.#note(process, `ends: unhandled error: ${messageOf(error)}`);
+    this.crash(process);
+  }
+
+  crash(process: SimulatedProcess): void {
+    const { crossings } = this.#world;
+    process.kill();
+    crossings.drop(process);
+    const isAnyAlive = this.#all.some(({ state }) => state === "running" || state === "frozen");
+    if (isAnyAlive) return;
+    const executed = crossings.records
+      .filter(({ executedMs, isUndone }) => executedMs !== undefined && !isUndone)
+      .filter(({ kind, effects }) => kind === "store" || effects.length > 0)
+      .map(({ name, key, attempt }) => [name, key, attempt]);
+    this.worldAtDeath = JSON.stringify([executed, ...this.#host.progress()]);
+  }
+
+  /** Freezes a process for two leases. */
+  freeze(process: SimulatedProcess): void {
+    process.freeze();
+    this.#world.time.after(this.#world.twoLeasesMs(), () => {
+      if (process.state !== "frozen") return;
+      this.#note(process, "continues");
+      process.resume();
+    });
+  }
+
+  killAll(): void {
+    for (const process of this.#all) process.kill();
+  }
+
+  #note({ letter }: SimulatedProcess, text: string): void {
+    const { crossings, time } = this.#world;
+    crossings.steps.push({ type: "process", ms: time.elapsedMs, process: letter, text });
+  }
+}
+
+/** Names processes A to Z, then A1 to Z1. */
+const letterOf = (index: number): string =>
+  `${String.fromCharCode(65 + (index % 26))}${index < 26 ? "" : Math.floor(index / 26)}`;
