@@ -25,6 +25,8 @@ export type {
   WorldState,
 } from "./history.js";
 export { keyIn } from "./judge/facts.js";
+export { Recorder } from "./recorder.js";
+export type { Mutable, Recorded } from "./recorder.js";
 export { annotationsOf } from "./report/annotations.js";
 export { randomOf } from "./search/levels.js";
 export { pageOf } from "./report/page.js";

@@ -1,19 +1,16 @@
 import { setTimeout as pause } from "node:timers/promises";
 import {
-  canHappen,
-  placeOf,
+  Recorder,
   type Attempt,
   type Call,
   type Crossing,
   type Fault,
-  type FaultKind,
+  type Recorded,
   type Step,
 } from "@svc-webhooks/crash-test";
 
 /** How long an exchange is held before a SIGKILL, in milliseconds, while others pass. */
 const holdMs = 500;
-
-type Mutable<Value> = { -readonly [Name in keyof Value]: Value[Name] };
 
 /** The facts of an exchange that its proxy knows. */
 export interface ExchangeFacts extends Pick<
@@ -86,16 +83,10 @@ export type Exchanges = Pick<Crossings, "arrive" | "beginTransaction" | "endTran
 
 /** Numbers the exchanges of all proxies, and injects each fault at its point. */
 class History implements Crossings {
-  readonly crossings: Mutable<Crossing>[] = [];
-  readonly attempts: Mutable<Attempt>[] = [];
-  readonly steps: Step[] = [];
-  readonly calls: Call[] = [];
-  readonly #faults: readonly Fault[];
+  readonly #recorder: Recorder;
   readonly #names: readonly string[];
   readonly #actions: FaultActions;
-  readonly #due: Fault[];
   readonly #pending = new Set<number>();
-  #other: number | undefined;
   /** The newest open transaction of each process. */
   readonly #open = new Map<string, number>();
   #transactions = 0;
@@ -103,10 +94,25 @@ class History implements Crossings {
   #changedAt = performance.now();
 
   constructor(faults: readonly Fault[], names: readonly string[], actions: FaultActions) {
-    this.#faults = faults;
+    this.#recorder = new Recorder(faults, () => this.ms());
     this.#names = names;
     this.#actions = actions;
-    this.#due = [...faults];
+  }
+
+  get crossings(): readonly Crossing[] {
+    return this.#recorder.crossings;
+  }
+
+  get attempts(): readonly Attempt[] {
+    return this.#recorder.attempts;
+  }
+
+  get steps(): readonly Step[] {
+    return this.#recorder.steps;
+  }
+
+  get calls(): readonly Call[] {
+    return this.#recorder.calls;
   }
 
   begin(): void {
@@ -133,20 +139,15 @@ class History implements Crossings {
   }
 
   notReached(): number | undefined {
-    return this.#other ?? this.#due[0]?.point;
+    return this.#recorder.notReached;
   }
 
   note(process: string, text: string): void {
-    this.steps.push({ type: "process", ms: this.ms(), process, text });
+    this.#recorder.note(process, text);
   }
 
-  attempt({ event, n, process }: Pick<Attempt, "event" | "n" | "process">) {
-    const attempt: Mutable<Attempt> = { event, n, process, isCopy: false, startedMs: this.ms() };
-    const at = this.attempts.push(attempt) - 1;
-    return ({ status, code }: Pick<Attempt, "status" | "code">): void => {
-      Object.assign(attempt, { endedMs: this.ms(), status, code });
-      this.steps.push({ type: "attempt", ms: this.ms(), attempt: at });
-    };
+  attempt(attempt: Pick<Attempt, "event" | "n" | "process">) {
+    return this.#recorder.attempt({ ...attempt, isCopy: false }).end;
   }
 
   async quiet(quietMs: number, mostMs: number, signal: AbortSignal): Promise<boolean> {
@@ -164,17 +165,13 @@ class History implements Crossings {
     // A process that has no delivery yet may poll.
     const isIdle = at === -1 && facts.effects.length === 0;
     if (this.#startedAt === undefined || isIdle) return uncounted;
-    const crossing: Mutable<Crossing> = {
+    const crossing = this.#recorder.add({
       ...facts,
       transaction: facts.kind === "call" ? this.#open.get(process) : facts.transaction,
-      n: this.crossings.length + 1,
       process,
       attempt: at === -1 ? undefined : at,
       issuedMs: this.ms(),
-      isRejected: false,
-      isUndone: false,
-    };
-    this.crossings.push(crossing);
+    });
     this.#pending.add(crossing.n);
     this.#changedAt = performance.now();
     const isSent = await this.#inject(crossing, false);
@@ -188,17 +185,16 @@ class History implements Crossings {
   }
 
   async #executed(
-    crossing: Mutable<Crossing>,
+    crossing: Recorded,
     identity: string | undefined,
     { error, note }: Execution,
   ): Promise<boolean> {
-    const { n } = crossing;
     crossing.executedMs = this.ms();
     crossing.note = note;
     if (error === undefined) {
-      this.steps.push({ type: "executed", ms: this.ms(), crossing: n });
-      if (crossing.kind === "call" && crossing.effects.length > 0) this.#call(crossing, identity);
-    } else this.steps.push({ type: "rejected", ms: this.ms(), crossing: n, error });
+      this.#recorder.executed(crossing);
+      if (crossing.kind === "call") this.#recorder.count(crossing, identity);
+    } else this.#recorder.rejected(crossing, error);
     if (!(await this.#inject(crossing, true))) return false;
     crossing.isRejected = error !== undefined;
     crossing.settledMs = error === undefined ? this.ms() : crossing.executedMs;
@@ -206,56 +202,36 @@ class History implements Crossings {
     return true;
   }
 
-  #call({ name, effects, n, key, attempt }: Crossing, identity: string | undefined): void {
-    const [effect = name] = effects;
-    const event = attempt === undefined ? undefined : this.attempts[attempt]?.event;
-    this.calls.push({ name: effect, key: key ?? identity, event, crossing: n });
-  }
-
-  /** Returns the fault at a point, unless the exchange is another one than in the undisturbed history. */
-  #take(crossing: Crossing, isAfter: boolean): FaultKind | undefined {
-    const { n, name } = crossing;
-    const [fault] = this.#due;
-    if (!fault) return undefined;
-    const place = placeOf(fault.point);
-    if (place.crossing !== n || place.isAfter !== isAfter) return undefined;
-    this.#due.shift();
-    const isFirst = this.#due.length === this.#faults.length - 1;
-    const isSame = !isFirst || this.#names.length === 0 || this.#names[n - 1] === name;
-    if (isSame && canHappen(fault.kind, isAfter, crossing)) return fault.kind;
-    this.#other = fault.point;
-    this.#due.length = 0;
-    return undefined;
-  }
-
   /** Injects the fault of a point, if it has one. Resolves to whether the request or reply continues. */
-  async #inject(crossing: Mutable<Crossing>, isAfter: boolean): Promise<boolean> {
-    const fault = this.#take(crossing, isAfter);
-    if (fault === undefined) return true;
-    const { process, n } = crossing;
-    if (fault === "crash" && !isAfter) await pause(holdMs);
-    this.steps.push({ type: "fault", ms: this.ms(), process, fault, crossing: n, isAfter });
-    if (fault === "crash") {
+  async #inject(crossing: Recorded, isAfter: boolean): Promise<boolean> {
+    const fault = this.#recorder.faultAt(crossing, isAfter);
+    // The exchange may be another one than in the undisturbed history.
+    const name = this.#names[crossing.n - 1];
+    if (!fault || (this.#names.length > 0 && name !== crossing.name)) return true;
+    const { process } = crossing;
+    if (fault.kind === "crash" && !isAfter) await pause(holdMs);
+    this.#recorder.strike(fault);
+    if (fault.kind === "crash") {
       this.#finish(crossing);
       await this.#actions.kill(process);
       return false;
     }
-    if (fault === "refuse") return this.#refuse(crossing);
-    if (fault !== "freeze") return this.#reject(crossing);
+    if (fault.kind === "refuse") return this.#refuse(crossing);
+    if (fault.kind !== "freeze") return this.#reject(crossing);
     await this.#actions.freeze(process);
     const isBroken = crossing.kind !== "call" && crossing.transaction !== undefined && !isAfter;
     return !isBroken || this.#reject(crossing);
   }
 
   /** Marks a call as rejected, later than it was executed. */
-  #reject(crossing: Mutable<Crossing>): false {
+  #reject(crossing: Recorded): false {
     crossing.isRejected = true;
     crossing.settledMs = Math.max(this.ms(), (crossing.executedMs ?? -1) + 1);
     this.#finish(crossing);
     return false;
   }
 
-  #refuse(crossing: Mutable<Crossing>): false {
+  #refuse(crossing: Recorded): false {
     crossing.isRefused = true;
     crossing.settledMs = this.ms();
     this.#finish(crossing);

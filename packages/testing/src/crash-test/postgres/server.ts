@@ -1,5 +1,5 @@
-import { factsOfStatement, type StatementFacts } from "@svc-webhooks/crash-test";
-import type { Crossings, Executed, Recorded } from "../virtual/crossings.js";
+import { factsOfStatement, type Recorded, type StatementFacts } from "@svc-webhooks/crash-test";
+import type { Crossings, Executed } from "../virtual/crossings.js";
 import { inside } from "../virtual/inside.js";
 import type { SimulatedProcess } from "../virtual/process.js";
 import type { VirtualTime } from "../virtual/time.js";

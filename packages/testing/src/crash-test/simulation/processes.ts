@@ -67,17 +67,17 @@ export class Processes {
     if (!process.hasStarted) {
       this.#host.fail(thrownBy(process.letter === "" ? "prepare" : "receiver", error));
     }
-    this.#note(process, `ends: unhandled error: ${messageOf(error)}`);
+    this.#world.recorder.note(process.letter, `ends: unhandled error: ${messageOf(error)}`);
     this.crash(process);
   }
 
   crash(process: SimulatedProcess): void {
-    const { crossings } = this.#world;
+    const { crossings, recorder } = this.#world;
     process.kill();
     crossings.drop(process);
     const isAnyAlive = this.#all.some(({ state }) => state === "running" || state === "frozen");
     if (isAnyAlive) return;
-    const executed = crossings.records
+    const executed = recorder.crossings
       .filter(({ executedMs, isUndone }) => executedMs !== undefined && !isUndone)
       .filter(({ kind, effects }) => kind === "store" || effects.length > 0)
       .map(({ name, key, attempt }) => [name, key, attempt]);
@@ -89,18 +89,13 @@ export class Processes {
     process.freeze();
     this.#world.time.after(this.#world.twoLeasesMs(), () => {
       if (process.state !== "frozen") return;
-      this.#note(process, "continues");
+      this.#world.recorder.note(process.letter, "continues");
       process.resume();
     });
   }
 
   killAll(): void {
     for (const process of this.#all) process.kill();
-  }
-
-  #note({ letter }: SimulatedProcess, text: string): void {
-    const { crossings, time } = this.#world;
-    crossings.steps.push({ type: "process", ms: time.elapsedMs, process: letter, text });
   }
 }
 

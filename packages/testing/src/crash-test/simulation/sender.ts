@@ -1,7 +1,6 @@
 import type { Receiver } from "@svc-webhooks/core";
-import type { Attempt, Step } from "@svc-webhooks/crash-test";
+import type { Recorder } from "@svc-webhooks/crash-test";
 import type { SignedDelivery } from "../../signed-delivery.js";
-import type { Mutable } from "../virtual/crossings.js";
 import type { SimulatedProcess } from "../virtual/process.js";
 import type { VirtualTime } from "../virtual/time.js";
 
@@ -38,26 +37,19 @@ export interface SenderHost {
 
 /** Delivers the events in their order, and retries each until it is acknowledged. */
 export class Sender {
-  readonly #attempts: Mutable<Attempt>[];
   readonly acknowledged: boolean[];
   /** The events whose deliveries have ended: acknowledged, or given up. */
   readonly #ended = new Set<number>();
   readonly #counts: { sent: number; counted: number }[];
   readonly #time: VirtualTime;
-  readonly #steps: Step[];
+  readonly #recorder: Recorder;
   readonly #host: SenderHost;
 
-  constructor(
-    events: number,
-    time: VirtualTime,
-    { attempts, steps }: { readonly attempts: Mutable<Attempt>[]; readonly steps: Step[] },
-    host: SenderHost,
-  ) {
-    this.#attempts = attempts;
+  constructor(events: number, time: VirtualTime, recorder: Recorder, host: SenderHost) {
     this.acknowledged = Array.from({ length: events }, () => false);
     this.#counts = this.acknowledged.map(() => ({ sent: 0, counted: 0 }));
     this.#time = time;
-    this.#steps = steps;
+    this.#recorder = recorder;
     this.#host = host;
   }
 
@@ -72,7 +64,7 @@ export class Sender {
 
   /** Sends a copy of a delivery to a process other than `from`. */
   async copy(attempt: number | undefined, from: SimulatedProcess): Promise<void> {
-    const made = attempt === undefined ? undefined : this.#attempts[attempt];
+    const made = attempt === undefined ? undefined : this.#recorder.attempts[attempt];
     if (made) await this.#send(made.event, made.n, await this.#host.target(from), true);
   }
 
@@ -98,31 +90,21 @@ export class Sender {
     target: Target,
     isCopy: boolean,
   ): Promise<string | undefined> {
-    const at = this.#attempts.length;
-    const attempt: Mutable<Attempt> = {
-      event,
-      n,
-      isCopy,
-      process: target.process.letter,
-      startedMs: this.#time.elapsedMs,
-    };
-    this.#attempts.push(attempt);
+    const process = target.process.letter;
+    const { index, end } = this.#recorder.attempt({ event, n, isCopy, process });
     const delivery = await this.#host.deliveryOf(event, n);
     const outcome = await this.#withTimeout(
-      this.#host.deliver(target, at, () => target.receiver.receive(delivery)),
+      this.#host.deliver(target, index, () => target.receiver.receive(delivery)),
       target.process,
     );
-    attempt.endedMs = this.#time.elapsedMs;
-    attempt.status = outcome?.status;
-    attempt.code = outcome?.code;
-    this.#steps.push({ type: "attempt", ms: attempt.endedMs, attempt: at });
-    const { status = 0 } = attempt;
+    const { status = 0, code } = outcome ?? {};
+    end({ status: outcome?.status, code });
     if (status >= 200 && status < 300 && !this.acknowledged[event]) {
       this.acknowledged[event] = true;
       this.#ended.add(event);
       await this.#host.onAcknowledged(event);
     }
-    return outcome?.code;
+    return code;
   }
 
   /** Resolves like `response`, as soon as its process can send it, or to undefined after the timeout. */

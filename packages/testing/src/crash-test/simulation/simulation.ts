@@ -1,11 +1,5 @@
-import {
-  CrashTestError,
-  type Attempt,
-  type History,
-  type WorldState,
-} from "@svc-webhooks/crash-test";
+import { CrashTestError, type History, type WorldState } from "@svc-webhooks/crash-test";
 import { signedDelivery } from "../../signed-delivery.js";
-import type { Mutable } from "../virtual/crossings.js";
 import { inside } from "../virtual/inside.js";
 import { naming } from "../virtual/message.js";
 import type { World } from "../world.js";
@@ -24,7 +18,6 @@ const mostTimers = 500;
 export class Simulation {
   readonly #setting: Setting;
   readonly #course: Course;
-  readonly #attempts: Mutable<Attempt>[] = [];
   readonly #world: SimulatedWorld;
   readonly #processes: Processes;
   readonly #sender: Sender;
@@ -39,8 +32,7 @@ export class Simulation {
   constructor(setting: Setting, course: Course) {
     this.#setting = setting;
     this.#course = course;
-    const attempts = this.#attempts;
-    const world = new SimulatedWorld(setting, course, attempts, {
+    const world = new SimulatedWorld(setting, course, {
       copy: (attempt, from) => this.#inBackground(() => this.#sender.copy(attempt, from)),
       crash: (process) => {
         world.twoLeasesMs();
@@ -54,34 +46,29 @@ export class Simulation {
         this.#restUntilMs = Math.max(this.#restUntilMs, untilMs + restMs);
       },
     });
-    const { time, crossings } = world;
+    const { time, recorder } = world;
     this.#world = world;
     this.#processes = new Processes(setting.receiver, world, {
-      progress: () => [this.#sender.acknowledged, attempts.length],
+      progress: () => [this.#sender.acknowledged, recorder.attempts.length],
       fail: (error) => this.#fail(error),
     });
     this.#observer = new Observer(setting, world);
-    this.#sender = new Sender(
-      setting.events.length,
-      time,
-      { attempts, steps: crossings.steps },
-      {
-        target: (not) => this.#processes.target(not),
-        deliver: ({ process }, attempt, run) => inside.run(world.insideOf(process, attempt), run),
-        inBackground: (work) => this.#inBackground(work),
-        deliveryOf: (event, n) =>
-          signedDelivery(setting.events[event], {
-            secret,
-            deliveryId: `dlv_${event + 1}`,
-            attempt: n,
-          }),
-        areFaultsOver: () => time.elapsedMs >= this.#faultsUntilMs,
-        onAcknowledged: async () => {
-          this.#restUntilMs = Math.max(this.#restUntilMs, time.elapsedMs + restMs);
-          if (course.faults.length === 0) this.#afterEvents.push(await this.#observer.state());
-        },
+    this.#sender = new Sender(setting.events.length, time, recorder, {
+      target: (not) => this.#processes.target(not),
+      deliver: ({ process }, attempt, run) => inside.run(world.insideOf(process, attempt), run),
+      inBackground: (work) => this.#inBackground(work),
+      deliveryOf: (event, n) =>
+        signedDelivery(setting.events[event], {
+          secret,
+          deliveryId: `dlv_${event + 1}`,
+          attempt: n,
+        }),
+      areFaultsOver: () => time.elapsedMs >= this.#faultsUntilMs,
+      onAcknowledged: async () => {
+        this.#restUntilMs = Math.max(this.#restUntilMs, time.elapsedMs + restMs);
+        if (course.faults.length === 0) this.#afterEvents.push(await this.#observer.state());
       },
-    );
+    });
   }
 
   /** Runs code before the first history, in its time. */
@@ -99,7 +86,7 @@ export class Simulation {
    * @param onStarted called when the first process has started, before the first delivery
    */
   async run(onStarted?: () => Promise<void>): Promise<History> {
-    const { crossings, server } = this.#world;
+    const { crossings, recorder, server } = this.#world;
     const observedBefore = await this.#observer.observed();
     await this.#driven("receiver", this.#processes.target());
     await onStarted?.();
@@ -114,18 +101,17 @@ export class Simulation {
     this.#world.isOver = true;
     if (this.#failure) throw this.#failure.error;
     const blocked = crossings.recordBlocked();
-    const { records, steps, calls } = crossings;
-    const waiting = records.find(({ waitsForOwn }) => waitsForOwn) ?? blocked;
+    const waiting = recorder.crossings.find(({ waitsForOwn }) => waitsForOwn) ?? blocked;
     const transaction = server.open;
     const isStuck = waiting !== undefined || transaction !== undefined;
     this.#processes.killAll();
     const end = await this.#observer.state();
     return {
       faults: this.#course.faults,
-      crossings: records,
-      attempts: this.#attempts,
-      steps,
-      calls,
+      crossings: recorder.crossings,
+      attempts: recorder.attempts,
+      steps: recorder.steps,
+      calls: recorder.calls,
       start,
       end: { ...end, observed: since(observedBefore, end.observed) },
       afterEvents: this.#afterEvents.length > 0 ? this.#afterEvents : undefined,
@@ -135,7 +121,7 @@ export class Simulation {
       notCompared: this.#setting.database.notCompared,
       isReal: this.#world.isReal,
       lastError: this.#world.lastError,
-      notReached: crossings.notReached,
+      notReached: recorder.notReached,
       worldAtDeath: this.#processes.worldAtDeath,
     };
   }

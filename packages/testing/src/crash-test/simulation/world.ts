@@ -5,7 +5,7 @@ import {
   type Logger,
   type Receiver,
 } from "@svc-webhooks/core";
-import { randomOf, type Attempt, type Fault } from "@svc-webhooks/crash-test";
+import { randomOf, Recorder, type Fault } from "@svc-webhooks/crash-test";
 import { accessName, isHeldBack, isReal } from "../globals/access.js";
 import type { Database } from "../postgres/engine.js";
 import { createPool, type PgPool } from "../postgres/pool.js";
@@ -60,6 +60,7 @@ export interface WorldHost extends Pick<FaultHost, "copy" | "crash" | "freeze"> 
 /** The outside world of one history, which outlives its processes: time, the store, PostgreSQL, other services. */
 export class SimulatedWorld {
   readonly time: VirtualTime;
+  readonly recorder: Recorder;
   readonly crossings: Crossings;
   readonly server: Server;
   /** Asynchronous operations of the platform that have not ended. */
@@ -88,25 +89,21 @@ export class SimulatedWorld {
     },
   };
 
-  constructor(setting: Setting, course: Course, attempts: readonly Attempt[], host: WorldHost) {
+  constructor(setting: Setting, course: Course, host: WorldHost) {
     this.#setting = setting;
     this.#course = course;
     this.#host = host;
     this.time = new VirtualTime(course.startMs);
     this.#random = randomOf(course.seed);
     const { copy, crash, freeze, fail } = host;
-    this.crossings = new Crossings(
-      course.faults,
-      this.time,
-      {
-        copy,
-        crash,
-        freeze,
-        transactionOf: (process, attempt) => this.server.transactionOf(process, attempt),
-        twoLeasesMs: () => this.twoLeasesMs(),
-      },
-      attempts,
-    );
+    this.recorder = new Recorder(course.faults, () => this.time.elapsedMs);
+    this.crossings = new Crossings(this.recorder, this.time, {
+      copy,
+      crash,
+      freeze,
+      transactionOf: (process, attempt) => this.server.transactionOf(process, attempt),
+      twoLeasesMs: () => this.twoLeasesMs(),
+    });
     const { exchange } = setting.database;
     this.server = new Server(this.crossings, this.time, exchange, this.#onLease, fail);
     this.#store = memoryStore({ clock: this.#clock() });

@@ -1,12 +1,4 @@
-import {
-  canHappen,
-  placeOf,
-  type Attempt,
-  type Call,
-  type Crossing,
-  type Fault,
-  type Step,
-} from "@svc-webhooks/crash-test";
+import type { Crossing, Fault, Recorded, Recorder } from "@svc-webhooks/crash-test";
 import { captureContext } from "./context.js";
 import { inside } from "./inside.js";
 import { messageOf } from "./message.js";
@@ -49,11 +41,6 @@ export interface Executed<Result> {
   readonly note?: string | undefined;
 }
 
-export type Mutable<Item> = { -readonly [Name in keyof Item]: Item[Name] };
-
-/** A crossing as it is recorded while the history runs. */
-export type Recorded = Mutable<Crossing>;
-
 interface Waiting {
   readonly leaving: Leaving<unknown>;
   readonly execute: (recorded: Recorded | undefined) => Promise<Executed<unknown>>;
@@ -88,27 +75,16 @@ const slowMs = 1_000;
 
 /** The crossings of one history, in the order in which they are sent, and the faults at their points. */
 export class Crossings {
-  readonly records: Recorded[] = [];
-  readonly steps: Step[] = [];
-  readonly calls: Call[] = [];
   /** The number of crossings that the outside world is executing. */
   executing = 0;
   #waiting: Waiting[] = [];
   #outageUntilMs = -1;
-  readonly #faults: ReadonlyMap<number, Fault>;
-  readonly #struck = new Set<number>();
+  readonly #recorder: Recorder;
   readonly #time: VirtualTime;
   readonly #host: FaultHost;
-  readonly #attempts: readonly Attempt[];
 
-  constructor(
-    faults: readonly Fault[],
-    time: VirtualTime,
-    host: FaultHost,
-    attempts: readonly Attempt[],
-  ) {
-    this.#attempts = attempts;
-    this.#faults = new Map(faults.map((fault) => [fault.point, fault]));
+  constructor(recorder: Recorder, time: VirtualTime, host: FaultHost) {
+    this.#recorder = recorder;
     this.#time = time;
     this.#host = host;
   }
@@ -172,15 +148,14 @@ export class Crossings {
       return;
     }
     const recorded = this.#record(one);
-    const fault = this.#faultAt(2 * recorded.n - 1, recorded);
+    const fault = this.#recorder.faultAt(recorded, false);
     if (fault) this.#strikeBefore(fault, one, recorded);
     else this.#execute(one);
   }
 
   #record(one: Waiting): Recorded {
     const { leaving, owner } = one;
-    const recorded: Recorded = {
-      n: this.records.length + 1,
+    const recorded = this.#recorder.add({
       name: leaving.name,
       kind: leaving.kind,
       effects: leaving.effects,
@@ -193,19 +168,11 @@ export class Crossings {
       attempt: one.attempt,
       transaction: (leaving.transaction ?? (() => this.#host.transactionOf(owner, one.attempt)))(),
       issuedMs: one.issuedMs,
-      isRejected: false,
       isRequest: leaving.refused !== undefined,
-      isUndone: false,
       waitsForOwn: leaving.waitsForOwn?.(),
-    };
+    });
     one.recorded = recorded;
-    this.records.push(recorded);
     return recorded;
-  }
-
-  #faultAt(point: number, recorded: Recorded): Fault | undefined {
-    const fault = this.#faults.get(point);
-    return fault && canHappen(fault.kind, placeOf(point).isAfter, recorded) ? fault : undefined;
   }
 
   #strikeBefore(fault: Fault, one: Waiting, recorded: Recorded): void {
@@ -215,40 +182,40 @@ export class Crossings {
         one.isHeld = true;
         this.#time.after(stallMs, () => {
           if (owner.state === "dead") return;
-          this.#noteFault(fault, owner, recorded);
+          this.#recorder.strike(fault);
           this.#host.crash(owner);
         });
         return;
       case "fail":
-        this.#noteFault(fault, owner, recorded);
+        this.#recorder.strike(fault);
         this.#remove(one);
         recorded.isRejected = true;
         this.#settle(one, { error: leaving.broken() });
         return;
       case "refuse":
         if (!leaving.refused) break;
-        this.#noteFault(fault, owner, recorded);
+        this.#recorder.strike(fault);
         this.#remove(one);
         recorded.isRefused = true;
         this.#settle(one, { value: leaving.refused() });
         return;
       case "slow":
-        this.#noteFault(fault, owner, recorded);
+        this.#recorder.strike(fault);
         one.isHeld = true;
         this.#time.after(slowMs, () => {
           one.isHeld = false;
         });
         return;
       case "freeze":
-        this.#noteFault(fault, owner, recorded);
+        this.#recorder.strike(fault);
         this.#host.freeze(owner);
         return;
       case "copy":
-        this.#noteFault(fault, owner, recorded);
+        this.#recorder.strike(fault);
         this.#host.copy(one.attempt, owner);
         break;
       case "outage":
-        this.#noteFault(fault, owner, recorded);
+        this.#recorder.strike(fault);
         this.#outageUntilMs = this.#time.elapsedMs + this.#host.twoLeasesMs();
         break;
       case "lost_reply":
@@ -287,16 +254,16 @@ export class Crossings {
     }
     recorded.executedMs = this.#time.elapsedMs;
     recorded.note = note;
-    this.steps.push({ type: "executed", ms: recorded.executedMs, crossing: recorded.n });
+    this.#recorder.executed(recorded);
     const error = refusal ?? ("error" in reply ? messageOf(reply.error) : undefined);
     if (error !== undefined) {
-      this.steps.push({ type: "rejected", ms: recorded.executedMs, crossing: recorded.n, error });
+      this.#recorder.rejected(recorded, error);
       recorded.isRejected = true;
       recorded.isUndone = true;
-    } else if (leaving.kind === "call") this.#count(recorded, identity);
-    const fault = this.#faultAt(2 * recorded.n, recorded);
+    } else if (leaving.kind === "call") this.#recorder.count(recorded, identity);
+    const fault = this.#recorder.faultAt(recorded, true);
     if (fault && owner.state !== "dead") {
-      this.#noteFault(fault, owner, recorded);
+      this.#recorder.strike(fault);
       if (fault.kind === "crash") this.#host.crash(owner);
       if (fault.kind === "freeze") this.#host.freeze(owner);
       if (fault.kind === "lost_reply") {
@@ -306,13 +273,6 @@ export class Crossings {
       }
     }
     this.#settle(one, reply);
-  }
-
-  #count({ effects, key, attempt, n }: Recorded, identity: string | undefined): void {
-    const event = attempt === undefined ? undefined : this.#attempts[attempt]?.event;
-    for (const name of effects) {
-      this.calls.push({ name, key: key ?? identity, event, crossing: n });
-    }
   }
 
   #settle({ owner, recorded, settle }: Waiting, reply: Executed<unknown>["reply"]): void {
@@ -325,24 +285,5 @@ export class Crossings {
 
   #remove(one: Waiting): void {
     this.#waiting = this.#waiting.filter((other) => other !== one);
-  }
-
-  /** The first point whose fault has not happened. */
-  get notReached(): number | undefined {
-    return [...this.#faults.keys()].find((point) => !this.#struck.has(point));
-  }
-
-  #noteFault({ kind, point }: Fault, owner: SimulatedProcess, { n }: Recorded): void {
-    this.#struck.add(point);
-    const ms = this.#time.elapsedMs;
-    const isAfter = point % 2 === 0;
-    this.steps.push({
-      type: "fault",
-      ms,
-      process: owner.letter,
-      fault: kind,
-      crossing: n,
-      isAfter,
-    });
   }
 }
