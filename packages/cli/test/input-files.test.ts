@@ -5,6 +5,7 @@ import { cli, newFile, secret } from "./support.js";
 
 const utf16 = (text: string) => Buffer.from(`\uFEFF${text}`, "utf16le");
 const bigEndian = (text: string) => utf16(text).swap16();
+const withoutMark = (text: string) => utf16(text).subarray(2);
 const latin1 = (text: string) => Buffer.from(text, "latin1");
 const png = () => Buffer.from("89504e470d0a1a0a0000000d49484452", "hex");
 
@@ -62,6 +63,11 @@ describe.each(readers.map(([words, what]) => [words("<file>").join(" "), words, 
   (_line, wordsFor, what) => {
     test.each([
       ["UTF-16", utf16, /^ is UTF-16\. Save it as UTF-8\./],
+      [
+        "UTF-16 without a byte order mark",
+        (text: string) => withoutMark(text.replace("ë", "e")),
+        /^ is not UTF-8 text(?: in line 1)?: it contains a NUL byte\. Save it as UTF-8\./,
+      ],
       ["Latin-1", latin1, /^ is not UTF-8 text(?: in line 1)?\. Save it as UTF-8\./],
     ])("refuses a file in %s", async (_name, encode, expected) => {
       const { code, stderr } = await cli(wordsFor(fileWith(encode(captured))));
@@ -76,7 +82,8 @@ test.each([
   ["UTF-16", utf16, "x is UTF-16."],
   ["UTF-16, big-endian", bigEndian, "x is UTF-16."],
   ["Latin-1", latin1, "x is not UTF-8 text in line 2."],
-  ["an image", png, "x is not UTF-8 text in line 2."],
+  ["an image", png, "x is not UTF-8 text in line 2"],
+  ["text with a NUL byte", () => Buffer.from("a\0b"), "x is not UTF-8 text in line 2: it contains"],
 ])("bytes that are not UTF-8 are refused: %s", (_name, encode, message) => {
   expect(() => textOf("x", encode("Zoë"), " in line 2")).toThrow(message);
 });
@@ -117,8 +124,11 @@ describe("a byte order mark of UTF-8", () => {
   });
 });
 
-test("a scenario in UTF-16 is refused", async () => {
-  const { code, stderr } = await cli(["sandbox", "--scenario", fileWith(utf16("{}"))]);
+test.each([
+  ["with a byte order mark", utf16],
+  ["without one", withoutMark],
+])("a scenario in UTF-16 %s is refused", async (_what, encode) => {
+  const { code, stderr } = await cli(["sandbox", "--scenario", fileWith(encode("{}"))]);
   expect(stderr).toMatch(/^svc-webhooks sandbox: The scenario file \S+ is not UTF-8 text\. Save/);
   expect(code).toBe(2);
 });

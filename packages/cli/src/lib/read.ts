@@ -113,12 +113,17 @@ async function readLimited(
  * Decodes UTF-8, without a byte order mark.
  *
  * @param where the end of the error text, such as ` in line 2`
- * @throws UsageError if the bytes are not UTF-8
+ * @throws UsageError if the bytes are not UTF-8, or if one is NUL, as in UTF-16 without a byte order mark
  */
 export function textOf(what: string, bytes: Uint8Array, where = ""): string {
   const [first = 0, second = 0] = bytes;
   const isUtf16 = first + second === 0x1fd && Math.min(first, second) === 0xfe;
   if (isUtf16) throw new UsageError(`${what} is UTF-16.`, "Save it as UTF-8.");
+  if (bytes.includes(0))
+    throw new UsageError(
+      `${what} is not UTF-8 text${where}: it contains a NUL byte.`,
+      "Save it as UTF-8.",
+    );
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {

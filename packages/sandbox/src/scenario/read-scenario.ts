@@ -57,6 +57,8 @@ function contentOf(path: string): string {
     throw wrongUsage(`The scenario file ${path} cannot be read: ${messageOf(error)}.`);
   }
   try {
+    // A file in UTF-16 may have no byte order mark.
+    if (bytes.includes(0)) throw new TypeError("a NUL byte");
     // The decoder removes a byte order mark.
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
