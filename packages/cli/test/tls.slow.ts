@@ -1,11 +1,12 @@
 import { once } from "node:events";
 import { createServer as createPlain } from "node:http";
-import { createServer } from "node:https";
+import { createServer, type ServerOptions } from "node:https";
 import type { AddressInfo } from "node:net";
 import { writeFileSync } from "node:fs";
 import { until } from "@svc-webhooks/kit/until";
 import { expect, onTestFinished, test } from "vitest";
-import { expired, key, valid } from "../../sandbox/test/network/certificates.js";
+import { clientOnly, expired, key, valid } from "../../sandbox/test/network/certificates.js";
+import { ConnectionError, explainTls } from "../src/lib/tls.js";
 import { deliver, listening } from "./listening.js";
 import { cli, json, newFile, start } from "./support.js";
 
@@ -14,8 +15,12 @@ import { cli, json, newFile, start } from "./support.js";
  *
  * @param base the scheme and the host of the URL
  */
-async function receiver(cert: string | undefined, base = "https://localhost"): Promise<string> {
-  const server = cert === undefined ? createPlain() : createServer({ key, cert });
+async function receiver(
+  cert: string | undefined,
+  base = "https://localhost",
+  options: ServerOptions = {},
+): Promise<string> {
+  const server = cert === undefined ? createPlain() : createServer({ key, cert, ...options });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   onTestFinished(() => void server.close());
@@ -86,6 +91,57 @@ test("each command names a certificate for another name", async () => {
   writeFileSync(file, valid);
   const outputs = await outputsOf(await receiver(valid), { NODE_EXTRA_CA_CERTS: file });
   expect(outputs).toEqual(inEach(/The certificate is not valid for localhost\.(?!\.)/));
+});
+
+test.each<[string, string, string, ServerOptions, RegExp]>([
+  [
+    "a certificate that only a client may use",
+    clientOnly,
+    "https://localhost",
+    {},
+    /The certificate was refused: unsuitable certificate purpose \(INVALID_PURPOSE\)\./,
+  ],
+  [
+    "a receiver that requires a client certificate",
+    valid,
+    "https://127.0.0.1",
+    { requestCert: true, rejectUnauthorized: true },
+    /^(?!.*TLS connection failed)(?!.*NODE_EXTRA).*The receiver requires a client certificate \(/s,
+  ],
+])("each command names %s", async (_what, cert, base, options, text) => {
+  const file = newFile();
+  writeFileSync(file, cert);
+  const outputs = await outputsOf(await receiver(cert, base, options), {
+    NODE_EXTRA_CA_CERTS: file,
+  });
+  expect(outputs).toEqual(inEach(text));
+});
+
+test.each([
+  ["INVALID_PURPOSE", true],
+  ["INVALID_CA", true],
+  ["PATH_LENGTH_EXCEEDED", true],
+  ["CRL_HAS_EXPIRED", true],
+  ["CERT_REVOKED", true],
+  ["ERROR_IN_CERT_NOT_AFTER_FIELD", true],
+  ["HOSTNAME_MISMATCH", true],
+  ["OUT_OF_MEM", true],
+  ["UNSPECIFIED", true],
+  ["ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED", true],
+  ["EPROTO", true],
+  ["ECONNREFUSED", false],
+  ["EAI_AGAIN", false],
+  ["ENOTFOUND", false],
+  ["ERR_STREAM_PREMATURE_CLOSE", false],
+  ["HPE_INVALID_CONSTANT", false],
+  ["UND_ERR_SOCKET", false],
+  ["ABORT_ERR", false],
+  ["", false],
+])("the code %j is one of TLS: %j", async (code, isOfTls) => {
+  const error = Object.assign(new Error("why"), { code });
+  const explained = await explainTls(error, new URL("https://localhost/"));
+  expect(explained instanceof ConnectionError).toBe(isOfTls);
+  expect(explained === error).toBe(!isOfTls);
 });
 
 test("each command names an https: URL of a port without TLS", async () => {

@@ -27,7 +27,7 @@ const texts = {
   },
   tls: {
     cause: "No TLS connection to the receiver was established.",
-    fix: "Pass a URL whose scheme, host and port are those of the receiver's certificate. For a local certificate, set NODE_EXTRA_CA_CERTS to its file, or to that of its authority, when you start this command.",
+    fix: "Correct the receiver's certificate or its TLS settings, or pass a URL whose scheme, host and port fit them.",
   },
   hangs: {
     cause:

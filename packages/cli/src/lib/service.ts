@@ -150,14 +150,19 @@ function withFlag({ message, param = "" }: SvcError): string {
 }
 
 /** Returns the failure of a connection that can be explained, or undefined if the error has another cause. */
-async function connectionFailure({ code, cause }: SvcError, baseUrl: string) {
+async function connectionFailure(
+  { code, cause }: Pick<SvcError, "code" | "cause">,
+  baseUrl: string,
+): Promise<Failure | undefined> {
   if (code !== "connection_failed") return undefined;
-  for (let one = cause; one instanceof Error; one = one.cause) {
-    const failed =
-      one instanceof ConnectionError ? one : await explainConnection(one, new URL(baseUrl));
-    if (failed instanceof ConnectionError) return new Failure(code, failed.message, checkUrl);
-  }
-  return undefined;
+  // The client copies the errors, so one that was explained already is recognized by its cause.
+  if (!(cause instanceof Error)) return undefined;
+  const inner = await connectionFailure({ code, cause: cause.cause }, baseUrl);
+  if (inner) return inner;
+  const failed = await explainConnection(cause, new URL(baseUrl));
+  return failed instanceof ConnectionError
+    ? new Failure(code, failed.message, checkUrl)
+    : undefined;
 }
 
 /** Converts an error of the client to one for the command line, with a fix. */

@@ -1,4 +1,9 @@
-const codes = /^(?:ERR_SSL_|ERR_TLS_|EPROTO$|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;
+/**
+ * Matches the codes of TLS. Those of certificates, such as INVALID_PURPOSE, are words: the codes of the operating
+ * system have none, and those of Node's other parts begin with their name.
+ */
+const codes =
+  /^(?:ERR_(?:SSL|TLS|OSSL)_|EPROTO$|(?!E[A-Z]+$|(?:ABORT|EAI|ERR|HPE|UND)_)[A-Z]+(?:_[A-Z]+)*$)/;
 
 /**
  * Returns an error whose message explains why a connection ended without a response, or the error itself if it has

@@ -35,9 +35,16 @@ export function tlsText(
     case "ERR_TLS_CERT_ALTNAME_INVALID":
       return `The certificate is not valid for ${host}.`;
   }
+  // OpenSSL has a code of words for each way in which a certificate may be wrong.
+  if (!/^E(?:PROTO|RR_)/.test(code)) return `The certificate was refused: ${message} (${code}).`;
   // Node 20 reports EPROTO for all TLS protocol errors, with the reason only in OpenSSL's line.
   const reason = /:SSL routines:[^:]*:([^:]+)/.exec(message)?.[1] ?? message;
-  return /wrong version number|packet length too long|http request/.test(reason)
-    ? "The receiver does not use TLS on this port. Use an http: URL, or the port on which the receiver serves HTTPS."
+  if (/wrong version number|packet length too long|http request/.test(reason))
+    return "The receiver does not use TLS on this port. Use an http: URL, or the port on which the receiver serves HTTPS.";
+  if (reason.includes("certificate required"))
+    return `The receiver requires a client certificate (${reason}), and none is ever sent. Use a URL that requires none.`;
+  // TLS 1.2 has no alert of its own for a missing client certificate.
+  return reason.includes("handshake failure")
+    ? `The receiver refused the TLS handshake (${reason}). It may require a client certificate, and none is ever sent, or a cipher that Node does not offer.`
     : `The TLS connection failed (${reason}).`;
 }
