@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { readRawBody } from "@svc-webhooks/node";
 import { messageOf } from "../errors.js";
 import { listenLocally } from "../lib/listen-locally.js";
+import { respond } from "../lib/respond.js";
 
 type Handle = (event: unknown) => Promise<void>;
 
@@ -45,10 +46,12 @@ async function run(
   handle: Handle,
 ): Promise<void> {
   response.on("error", () => {});
-  const end = (status: number, text = "") => {
-    response.writeHead(status, { "content-type": "text/plain" });
-    response.end(text);
-  };
+  const end = (status: number, text = "") =>
+    respond(request, response, {
+      status,
+      headers: { "content-type": "text/plain" },
+      body: Buffer.from(text),
+    });
   if (request.method !== "POST") return end(405);
   // Browsers send one of these with each request of a web page, which could otherwise change the results.
   const { origin, "sec-fetch-site": site } = request.headers;
@@ -58,7 +61,6 @@ async function run(
     const body = await readRawBody(request, mostBytes);
     event = JSON.parse(new TextDecoder().decode(body));
   } catch {
-    response.setHeader("Connection", "close");
     return end(400, "The body is not an event as JSON.");
   }
   try {

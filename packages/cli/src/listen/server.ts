@@ -7,6 +7,7 @@ import type { Captured } from "../lib/capture.js";
 import { listenLocally } from "../lib/listen-locally.js";
 import { outcomeIn } from "../lib/outcome.js";
 import { readUpTo } from "../lib/read.js";
+import { respond } from "../lib/respond.js";
 import type { HeaderList, Target } from "../lib/target.js";
 import { ConnectionError } from "../lib/tls.js";
 import type { Judgement } from "@svc-webhooks/explain/senders";
@@ -123,9 +124,7 @@ async function receive(
   const reply = await replyTo({ ...captured, ...verified, body }, options, verifier);
   // The server is stopping and closes the connection, so the sender tries again.
   if (options.signal.aborted) return;
-  if (body === undefined) response.setHeader("Connection", "close");
-  response.writeHead(reply.status, reply.headers);
-  response.end(reply.body);
+  respond(request, response, reply);
   const { headers: _headers, body: _body, ...result } = reply;
   options.onReceived({ ...captured, ...verified, body, ...result });
 }

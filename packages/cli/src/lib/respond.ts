@@ -1,0 +1,28 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+
+interface Content {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly body?: Uint8Array | undefined;
+}
+
+/**
+ * Sends a response. If the request has a body that was not read to its end, the rest is discarded before the response
+ * ends: if Node closed the connection earlier, a sender that is still writing would lose the response.
+ */
+export function respond(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { status, headers, body = new Uint8Array() }: Content,
+): void {
+  if (request.complete || request.destroyed) {
+    response.writeHead(status, headers);
+    response.end(body);
+    return;
+  }
+  response.writeHead(status, { ...headers, "Content-Length": body.length });
+  response.flushHeaders();
+  response.write(body);
+  request.once("close", () => response.end());
+  request.resume();
+}
