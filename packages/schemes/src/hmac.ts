@@ -73,7 +73,7 @@ export function hmac(options: HmacOptions): Scheme<HmacClaim> {
   return {
     name,
     headers: [...new Set([header, ...others.map((one) => one.toLowerCase())])],
-    form: `${prefix}<${size}>${time ? `, with the time in ${time}` : ""}`,
+    form: `${prefix}<${size}>${separator ? `, or several, with only "${separator}" between` : ""}${time ? `, with the time in ${time}` : ""}`,
     notice: noticeOf(options),
     handlerTimeoutMs,
 

@@ -118,8 +118,8 @@ export function standardWebhooks(options: StandardWebhooksOptions = {}): Scheme 
         !found,
         option,
         found?.startsWith("v")
-          ? "begins with `v1,`: that is the version of the signature. Remove it."
-          : `contains ${JSON.stringify(found)}, which is not base64. Pass one key alone, or a list.`,
+          ? `begins with \`${found}\`: that is the version of the signature. Remove it.`
+          : `contains ${found && found > "~" ? `U+${found.charCodeAt(0).toString(16)}` : JSON.stringify(found)}, which is not base64. Pass one key alone, or a list.`,
       );
       return keyBytes(key, option);
     },

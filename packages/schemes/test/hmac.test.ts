@@ -264,3 +264,14 @@ describe("a sender whose bodies are lists", () => {
     },
   );
 });
+
+test.each([",", ";", " "] as const)(
+  "a malformed list is refused with its separator %j",
+  (separator) => {
+    const options = { name: "acme", header: "x-acme", prefix: "v1=", encoding: "hex" } as const;
+    expect(hmac({ ...options, separator }).form).toBe(
+      `v1=<64 hex digits>, or several, with only "${separator}" between`,
+    );
+    expect(hmac(options).form).toBe("v1=<64 hex digits>");
+  },
+);

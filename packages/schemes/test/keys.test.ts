@@ -135,6 +135,7 @@ describe("a damaged key of Standard Webhooks is refused with a text that names t
   const version = "`secret` begins with `v1,`: that is the version of the signature. Remove it.";
   const contains = (text: string) =>
     `\`secret\` contains ${JSON.stringify(text)}, which is not base64. Pass one key alone, or a list.`;
+  const containsInvisible = (codePoint: string) => `\`secret\` contains ${codePoint}, which is`;
 
   test.each([
     ["the version of the signature", `v1,${key}`, version],
@@ -152,7 +153,9 @@ describe("a damaged key of Standard Webhooks is refused with a text that names t
     ["base64 for URLs, -", key.replace("+", "-"), contains("-")],
     ["base64 for URLs, _", key.replace("/", "_"), contains("_")],
     ["a doubled prefix", `whsec_${key}`, contains("whsec_")],
-    ["a no-break space", `${key}\u00a0`, contains("\u00a0")],
+    ["a no-break space", `${key}\u00a0`, containsInvisible("U+a0")],
+    ["a zero-width space", `${key}\u200b`, containsInvisible("U+200b")],
+    ["a mark of direction", key.replace("_", "_\u200e"), containsInvisible("U+200e")],
     ["no prefix", key.slice(6), "`secret` is not whsec_ followed by 24 to 64 bytes in base64."],
     ["no padding", key.replace(/=+$/, ""), "`secret` is not whsec_ followed by 24 to 64 bytes"],
   ])("%s", (_what, damaged, text) => {
@@ -165,7 +168,7 @@ describe("a damaged key of Standard Webhooks is refused with a text that names t
   });
 
   test.each([
-    ["v1a,whpk_MfKQ9r8=", version],
+    ["v1a,whpk_MfKQ9r8=", version.replace("`v1,`", "`v1a,`")],
     ["whpk_MfKQ9r8= whpk_MfKQ9r8=", contains(" ")],
     ["whpk_whpk_MfKQ9r8=", contains("whpk_")],
   ])("public keys too: %s", (damaged, text) => {

@@ -37,7 +37,8 @@ const withoutTexts = (code: string) => code.replaceAll(/`[^`]{25,}`/g, "``");
  * base64, which save two thirds of the time of `inspect`, cost up to 30. Clearer texts cost up to 4. A header
  * with the type that a proxy has doubled is refused with 15. The text that names what damaged a key of Standard
  * Webhooks has 155. In hmac, a list of signatures costs 105 more than one, a body that is a list 110, which sendgrid
- * shares, and the checks and texts of these two options 85.
+ * shares, and the checks and texts of these two options 85. The form of a list has 26, and the code point of an
+ * invisible character in a key of Standard Webhooks 22.
  */
 const limits: Readonly<Record<string, readonly [number, number]>> = {
   github: [800, 1_160],
@@ -47,9 +48,9 @@ const limits: Readonly<Record<string, readonly [number, number]>> = {
   stripe: [815, 1_554],
   slack: [1_250, 1_470],
   discord: [1_250, 1_610],
-  standardWebhooks: [1_250, 2_247],
+  standardWebhooks: [1_250, 2_269],
   sendgrid: [1_250, 1_720],
-  hmac: [1_250, 3_026],
+  hmac: [1_250, 3_052],
 };
 
 describe.each(Object.entries(limits))("%s", (name, [limit, withTexts]) => {
@@ -71,7 +72,7 @@ describe.each(Object.entries(limits))("%s", (name, [limit, withTexts]) => {
 test("all schemes are small, minified and gzipped", async () => {
   const bundle = await bundled("*");
   expect(sizeOf(withoutTexts(bundle))).toBeLessThanOrEqual(3_600);
-  expect(sizeOf(bundle)).toBeLessThanOrEqual(5_631);
+  expect(sizeOf(bundle)).toBeLessThanOrEqual(5_679);
 });
 
 test("no scheme carries a signer", async () => {
