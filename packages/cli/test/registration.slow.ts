@@ -6,7 +6,7 @@ import { openSandbox } from "@svc-webhooks/kit/sandboxes";
 import { listen } from "@svc-webhooks/kit/servers";
 import { testPosix } from "@svc-webhooks/kit/systems";
 import { expect, onTestFinished, test } from "vitest";
-import { leave, register, watch } from "../src/listen/registration.js";
+import { leave, reasonOf, register, watch } from "../src/listen/registration.js";
 import { server } from "./developing.js";
 import { deliver } from "./listening.js";
 import { start } from "./support.js";
@@ -38,6 +38,42 @@ test.each([
   expect(stderr).not.toContain("archived.\n");
 });
 
+const rotateAt = (baseUrl: string, id: string) =>
+  createClient({ baseUrl, apiKey: "svc_test" }).webhookEndpoints.rotateSecret(id);
+
+const statusesAt = async (url: string) => {
+  const response = await fetch(`${url}/_sandbox/endpoints`);
+  const { data } = (await response.json()) as { readonly data: readonly { status: string }[] };
+  return data.map(({ status }) => status);
+};
+
+test("listen explains a delivery after a rotation, and ends", async () => {
+  const { url } = await openSandbox({ clock: "real" });
+  const { id, ended, output } = await listening(url);
+  await rotateAt(url, id);
+  await fetch(`${url}/_sandbox/test-email`, { method: "POST" });
+  const { code, stderr } = await ended;
+  expect(code).toBe(1);
+  expect(stderr).toContain(`The secret of ${id} was rotated, so deliveries have the signature of`);
+  expect(stderr).toContain("Start this command again.");
+  expect(output.stdout).not.toContain("No known mistake");
+  expect(await statusesAt(url)).toEqual(["archived"]);
+});
+
+test("a delivery with the new secret of a rotation ends the command before the next look", async () => {
+  const { url } = await openSandbox({ clock: "real" });
+  const { context } = contextAt(url);
+  const created = await register(context, "http://127.0.0.1:9/");
+  const own = registeredIn(created);
+  const gone = new AbortController();
+  expect(await reasonOf(context, own, gone, "dlv_1")).toBeUndefined();
+  await rotateAt(url, own.id);
+  expect(await reasonOf(context, own, gone, "dlv_1")).toBe(
+    `The secret of ${own.id} was rotated, so deliveries have the signature of a secret that this command does not know.`,
+  );
+  expect(gone.signal.reason).toMatchObject({ code: "secret_rotated" });
+});
+
 test("listen ends if the sandbox was restarted", async () => {
   const { sandbox, url } = await openSandbox({ clock: "real" });
   const { shows, ended } = start(["listen", "--port=0", "--json"], { SVC_BASE_URL: url });
@@ -51,7 +87,10 @@ test("listen ends if the sandbox was restarted", async () => {
   expect(stderr).toContain('{"error":{"code":"endpoint_gone",');
 });
 
-testPosix("dev stops the app and ends if the sandbox has archived the endpoint", async () => {
+testPosix.each([
+  ["has archived the endpoint", archiveAt, /^The sandbox no longer has we_\w+, so nothing would/m],
+  ["has rotated the secret", rotateAt, /^The secret of we_\w+ was rotated, so deliveries have/m],
+])("dev stops the app and ends if the sandbox %s", async (_what, lose, expected) => {
   const { url } = await openSandbox({ clock: "real" });
   const port = await freePort();
   const to = `http://localhost:${port}/webhooks`;
@@ -61,11 +100,11 @@ testPosix("dev stops the app and ends if the sandbox has archived the endpoint",
   });
   await started.shows(/email\.sent/);
   const [id = ""] = /\bwe_\w+/.exec(started.output.stdout) ?? [];
-  await archiveAt(url, id);
+  await lose(url, id);
   const { code, stderr } = await started.ended;
   expect(code).toBe(1);
-  expect(stderr).toContain(`The sandbox no longer has ${id}, so nothing would arrive.`);
-  expect(stderr).not.toContain("archived.\n");
+  expect(stderr.replace("svc-webhooks dev: ", "")).toMatch(expected);
+  expect(await statusesAt(url)).toEqual(["archived"]);
   await expect(fetch(to)).rejects.toThrow("fetch failed");
 });
 
@@ -87,6 +126,12 @@ function contextAt(url: string) {
   return { context, notes };
 }
 
+const registeredIn = ({ webhook_endpoint, secret }: Awaited<ReturnType<typeof register>>) => ({
+  id: webhook_endpoint.webhook_endpoint_id,
+  url: webhook_endpoint.url,
+  secret: secret.reveal(),
+});
+
 test("a command that leaves an endpoint that no longer exists says so", async () => {
   const { url } = await openSandbox();
   const { context, notes } = contextAt(url);
@@ -97,16 +142,68 @@ test("a command that leaves an endpoint that no longer exists says so", async ()
   expect(notes).toEqual([`${id} no longer exists.`]);
 });
 
-test("an endpoint of a service that does not show its endpoints is not watched", async () => {
-  const paths: unknown[] = [];
+const own = { id: "we_1", url: "http://127.0.0.1:9/", secret: "whsec_1234" };
+
+test.each([404, 429, 500, 200])(
+  "an endpoint of a service that responds %i instead of its endpoints is not watched",
+  async (status) => {
+    const paths: unknown[] = [];
+    const port = await listen((request, response) => {
+      paths.push(request.url);
+      response.writeHead(status, { "Retry-After": "0" }).end();
+    });
+    const gone = new AbortController();
+    const { context, notes } = contextAt(`http://127.0.0.1:${port}`);
+    await watch(context, own, gone, 1);
+    expect(paths).toEqual(["/_sandbox/endpoints"]);
+    expect(gone.signal.aborted).toBe(false);
+    expect(notes).toEqual([]);
+  },
+);
+
+test.each([429, 500])("listen starts although the service responds %i", async (status) => {
+  const endpoint = { webhook_endpoint_id: "we_1", url: "x", status: "active", event_types: [] };
   const port = await listen((request, response) => {
-    paths.push(request.url);
-    response.writeHead(404).end();
+    const isControl = request.url?.startsWith("/_sandbox/") === true;
+    const isList = request.method === "GET";
+    const data = isList
+      ? { data: [{ type: "email.sent" }] }
+      : { webhook_endpoint: endpoint, secret: "whsec_1234" };
+    response.writeHead(isControl ? status : 200, { "Content-Type": "application/json" });
+    response.end(JSON.stringify(isControl ? {} : data));
   });
+  const { id, interrupt } = await listening(`http://127.0.0.1:${port}`);
+  expect(id).toBe("we_1");
+  expect(await interrupt()).toBe(130);
+});
+
+test("a service that stops responding is noted once, and once when it is back", async () => {
+  let looks = 0;
+  const port = await listen((_request, response) => {
+    looks += 1;
+    // One failed look is a restart.
+    if (looks === 2 || (looks > 3 && looks < 8)) return void response.destroy();
+    const list = [{ webhook_endpoint_id: "we_1", status: "active", secret_hint: "…1234" }];
+    response.writeHead(200, { "Content-Type": "application/json" });
+    response.end(JSON.stringify({ data: looks > 9 ? [] : list }));
+  });
+  const url = `http://127.0.0.1:${port}`;
+  const { context, notes } = contextAt(url);
   const gone = new AbortController();
-  await watch(contextAt(`http://127.0.0.1:${port}`).context, "we_1", gone, 1);
-  expect(paths).toEqual(["/_sandbox/endpoints"]);
-  expect(gone.signal.aborted).toBe(false);
+  await watch(context, own, gone, 1);
+  expect(notes).toEqual([
+    `The service at ${url} no longer responds, so nothing arrives from it. Start it again, or end this command with Ctrl-C.`,
+    "The service responds again.",
+  ]);
+  expect(gone.signal.reason).toMatchObject({ code: "endpoint_gone" });
+});
+
+test("listen notes that its sandbox has stopped", async () => {
+  const { sandbox, url } = await openSandbox({ clock: "real" });
+  const { shows, interrupt } = await listening(url);
+  await sandbox.close();
+  await shows(/The service at \S+ no longer responds/, "stderr");
+  expect(await interrupt()).toBe(130);
 });
 
 test("listen names the endpoint that a killed command left, and says which deliveries are for it", async () => {

@@ -14,7 +14,7 @@ import { wholeNumber } from "../lib/number.js";
 import { callService, type ServiceContext } from "../lib/service.js";
 import { hostOf, resolveTarget } from "../lib/target-rule.js";
 import { fields } from "../lib/terminal/table.js";
-import { leave, register, watch } from "../listen/registration.js";
+import { isGone, leave, register, watch } from "../listen/registration.js";
 
 /** The polling interval for the deliveries, in milliseconds. */
 const lookMs = 500;
@@ -50,7 +50,7 @@ export const dev = command({
   usage: "[--to <url>] [--open] -- <program> [arguments]",
   rest: "program",
   details: [
-    "Uses the sandbox that is already running, or starts one, and registers your app's receiver as an endpoint. Then starts your app, sends a test email, and prints each delivery attempt with its outcome. On Ctrl-C, or when your app exits, the command archives the endpoint, stops your app, and stops the sandbox if the command started it. If the sandbox no longer has the endpoint, the command ends with exit code 1.",
+    "Uses the sandbox that is already running, or starts one, and registers your app's receiver as an endpoint. Then starts your app, sends a test email, and prints each delivery attempt with its outcome. On Ctrl-C, or when your app exits, the command archives the endpoint, stops your app, and stops the sandbox if the command started it. If the sandbox no longer has the endpoint or rotates its secret, the command ends with exit code 1.",
     "The command sets SVC_WEBHOOK_SECRET, SVC_BASE_URL and SVC_API_KEY for your app, and PORT to the port of --to unless PORT is already set. It adds the sandbox to NO_PROXY. With --json, your app's output goes to stderr. Lines of your app's output that contain a delivery id appear on the sandbox's page, next to the attempt.",
   ],
   examples: [
@@ -145,7 +145,7 @@ async function runWith(
       await app.listens(to, waitMs, signal).catch((error: unknown) => {
         throw withPortOf(env, to, error);
       });
-      void watch(service, endpoint, gone);
+      void watch(service, { id: endpoint, url: to.href, secret }, gone);
       const either = AbortSignal.any([signal, gone.signal]);
       return await follow({ ...context, signal: either }, service, { endpoint, log, app });
     } finally {
@@ -157,7 +157,7 @@ async function runWith(
       }
     }
   } finally {
-    if (!gone.signal.aborted) {
+    if (!isGone(gone)) {
       await leave(service, endpoint, {
         archived: `${endpoint} was archived.`,
         kept: `${endpoint} could not be archived. It may still be registered at ${baseUrl}.`,

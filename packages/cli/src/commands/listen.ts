@@ -17,7 +17,7 @@ import { serviceOptions } from "../lib/service.js";
 import { resolveTarget } from "../lib/target-rule.js";
 import type { Address } from "../lib/target.js";
 import { createExplainer, createSenderExplainer } from "../listen/explainer.js";
-import { endpointOf, leave, register, watch } from "../listen/registration.js";
+import { isGone, leave, reasonOf, register, watch } from "../listen/registration.js";
 import { serve } from "../listen/server.js";
 import { createShow, type Show } from "../listen/show.js";
 import { senderVerifier, serviceVerifier } from "../schemes/verifier.js";
@@ -69,7 +69,7 @@ export const listen = command({
   usage: "[--secret-env <name>] [--forward-to <url>] [--save <file>]",
   details: [
     "Receives deliveries at any path on 127.0.0.1, and prints its URL and a line for each delivery.",
-    "Without a secret, this command registers an endpoint for all event types, prints its secret for your receiver, and archives the endpoint on exit. It exits with 1 if the sandbox loses the endpoint. It uses the sandbox unless --base-url or SVC_BASE_URL names another service. If you pass a secret, register the command's own URL yourself. The previous secret is accepted too, if you pass it.",
+    "Without a secret, this command registers an endpoint for all event types, prints its secret for your receiver, and archives the endpoint on exit. It exits with 1 if the sandbox loses the endpoint or rotates its secret. It uses the sandbox unless --base-url or SVC_BASE_URL names another service. If you pass a secret, register the command's own URL yourself. A previous secret is accepted too.",
     "The body is forwarded byte for byte, with the documented headers, Idempotency-Key and Content-Type; redirects are not followed. The sender receives the target's status and body, or 502 or 504 if the target does not respond. A delivery with a wrong signature gets 401 and is not forwarded. listen explains at most ten wrong signatures a minute. Without --forward-to, genuine deliveries get 200.",
     "With --scheme and the sender's secret, this command verifies each delivery as a receiver with that scheme would. All headers are forwarded except connection headers, cookies and Authorization.",
     "A saved request is a line of JSON: { at, method, path, headers, body, verdict }, with the body in base64. To send it again, use svc-webhooks replay.",
@@ -125,15 +125,16 @@ export const listen = command({
             registered &&
             newSecret(registered, `The endpoint ${endpoint ?? "we_…"} was registered.`, another);
           const secret = known ?? created ?? "";
+          const own = endpoint === undefined ? undefined : { id: endpoint, url: `${url}/`, secret };
           show = createShow(context, {
             explain: createExplainer(secret, previousSecrets),
             explainSender: sender && createSenderExplainer(sender, secret, previousSecrets),
             endpoint,
-            endpointOf: (id) => endpointOf(context, id),
+            reasonOf: async (id) => own && reasonOf(context, own, gone, id),
             forwardTo: target?.url,
             redact: redaction?.redactor,
           });
-          if (endpoint !== undefined) void watch(context, endpoint, gone);
+          if (own) void watch(context, own, gone);
           const secret_fingerprint = await fingerprint(keyOf(sender?.scheme, secret));
           const first = { url, webhook_endpoint_id: endpoint, secret: created, secret_fingerprint };
           context.show(first, listeningText(first), created);
@@ -170,7 +171,7 @@ export const listen = command({
       file?.close();
       if (signal.aborted && !context.json)
         context.show({}, [`${counts.received} received, ${counts.refused} refused.`]);
-      if (endpoint !== undefined && !gone.signal.aborted)
+      if (endpoint !== undefined && !isGone(gone))
         await leave(context, endpoint, leaving(endpoint));
     }
     gone.signal.throwIfAborted();

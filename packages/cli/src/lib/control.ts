@@ -5,6 +5,12 @@ import { isOutcome } from "./outcome.js";
 import { textOf } from "./terminal/table.js";
 
 /**
+ * The options of a request to a control route. Another service may respond with a status that the client would retry
+ * for a minute, while the command does nothing else.
+ */
+const once = (signal: AbortSignal) => ({ signal, maxRetries: 0 });
+
+/**
  * Requests a list from a control route of the sandbox, because the service's interface has no route for it.
  *
  * @throws Failure `sandbox_only` (as a rejection) if the service is not a sandbox, and the client's errors
@@ -14,7 +20,12 @@ export async function listFromSandbox<Item>(
   name: "endpoints" | "domains",
   signal: AbortSignal,
 ): Promise<readonly Partial<Item>[]> {
-  const list = await request<{ readonly data: unknown }>("GET", `/_sandbox/${name}`, {}, { signal })
+  const list = await request<{ readonly data: unknown }>(
+    "GET",
+    `/_sandbox/${name}`,
+    {},
+    once(signal),
+  )
     .then(({ data }) => itemsOf(data) as readonly Partial<Item>[] | undefined)
     .catch((error: unknown) => {
       if (isSvcError(error) && isOfAnother(error)) return undefined;
@@ -72,7 +83,7 @@ export async function deliveryFromSandbox(
   try {
     // Another service may omit the id, or send a lone surrogate in it.
     const id = encodeURIComponent(Buffer.from(String(delivery_id)).toString());
-    return await request("GET", `/_sandbox/deliveries/${id}`, {}, { signal });
+    return await request("GET", `/_sandbox/deliveries/${id}`, {}, once(signal));
   } catch (error) {
     signal.throwIfAborted();
     // Another service may respond to an unknown path with any status, or with a web page.
@@ -118,6 +129,7 @@ export function followDeliveries(
   signal: AbortSignal,
 ): FollowDeliveries {
   let isSandbox = true;
+  let isKnown = false;
   const query = { webhook_endpoint_id: endpoint, limit: 100 };
 
   async function pageAfter(after: string | undefined) {
@@ -126,7 +138,7 @@ export function followDeliveries(
         "GET",
         "/_sandbox/deliveries",
         { query: { ...query, after } },
-        { signal },
+        isKnown ? { signal } : once(signal),
       );
     } catch (error) {
       // Only a response shows that this is another service.
@@ -143,6 +155,7 @@ export function followDeliveries(
       const items = itemsOf(data) as
         readonly (WebhookEvent & { readonly results: unknown })[] | undefined;
       isSandbox = items !== undefined;
+      isKnown = true;
       for (const { results, ...event } of items ?? [])
         yield { ...(event as WebhookEvent), attemptsMade: attemptsIn(results) ?? [] };
       if (typeof next_cursor !== "string" || seen.has(next_cursor) || !items?.length) return;

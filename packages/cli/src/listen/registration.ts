@@ -1,9 +1,12 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { Client, WebhookEndpoint, WebhookEndpointWithSecret } from "@svc-webhooks/client";
+import type {
+  MaskedSecret,
+  WebhookEndpoint,
+  WebhookEndpointWithSecret,
+} from "@svc-webhooks/client";
 import { Failure } from "../errors.js";
 import { deliveryFromSandbox, listFromSandbox } from "../lib/control.js";
-import { idOf } from "../lib/new-secret.js";
-import { callService, type ServiceContext } from "../lib/service.js";
+import { baseUrlOf, callService, type ServiceContext } from "../lib/service.js";
 import type { Context } from "../command.js";
 
 /** How long the service may take after Ctrl-C to register or archive the endpoint, in milliseconds. */
@@ -34,9 +37,7 @@ export async function register(
         event_types.push(type);
       }
       context.signal.throwIfAborted();
-      const registered = await client.webhookEndpoints.create({ url, event_types }, { signal });
-      await noteOthers(context, client, url, idOf(registered));
-      return registered;
+      return client.webhookEndpoints.create({ url, event_types }, { signal });
     });
   } catch (error) {
     if (signal.aborted) context.note(`An endpoint for ${url} may have been registered.`);
@@ -44,65 +45,127 @@ export async function register(
   }
 }
 
-/** Names the other endpoints with this URL, if the service is a sandbox. Each would receive every event too. */
-async function noteOthers(
-  { note, signal }: Pick<Context, "note" | "signal">,
-  client: Client,
-  url: string,
-  own: string | undefined,
+/** The endpoint that a command has registered. */
+export interface Registered {
+  readonly id: string;
+  readonly url: string;
+  readonly secret: string;
+}
+
+/** An endpoint as a sandbox lists it. */
+type Listed = Partial<WebhookEndpoint & { readonly secret_hint: MaskedSecret }>;
+
+const look = (context: ServiceContext): Promise<readonly Listed[]> =>
+  callService(context, (client) => listFromSandbox<Listed>(client, "endpoints", context.signal));
+
+/** Returns the failure if a sandbox no longer has the endpoint, or signs with another secret. */
+function lossIn(all: readonly Listed[], { id, secret }: Registered): Failure | undefined {
+  const own = all.find((one) => one.webhook_endpoint_id === id);
+  if (own?.status !== "active") return goneFailure(id);
+  // The client masks every member whose name contains `secret`.
+  const hint = own.secret_hint?.reveal();
+  return hint === undefined || hint === `…${secret.slice(-4)}` ? undefined : rotatedFailure(id);
+}
+
+/** Returns the line for another endpoint with this URL. It would receive every event too. */
+const noteOf = ({ webhook_endpoint_id: id }: Listed) =>
+  `${id} has the same URL, probably from a command that was killed. Its deliveries have another signature. Archive it with svc-webhooks endpoints archive ${id}.`;
+
+const isArray = (all: unknown): all is readonly Listed[] => Array.isArray(all);
+
+const isUnreachable = (error: unknown) =>
+  error instanceof Failure && error.code === "connection_failed";
+
+/** The number of looks in a row that fail if the sandbox is not merely being restarted. */
+const failedLooks = 2;
+
+/**
+ * Looks at the endpoint every `lookMs` milliseconds, and aborts `gone` with a failure when a sandbox no longer has it or
+ * has rotated its secret. Names the other endpoints with its URL, and notes when the service stops responding and when
+ * it is back. Resolves when there is nothing more to look for: then, when either signal is aborted, and if the first
+ * response is not a list, because only a sandbox shows its endpoints.
+ */
+export async function watch(
+  context: ServiceContext & Pick<Context, "note">,
+  registered: Registered,
+  gone: AbortController,
+  lookMs = 2_000,
 ): Promise<void> {
-  const all = await listFromSandbox<WebhookEndpoint>(client, "endpoints", signal).catch(() => []);
-  for (const { webhook_endpoint_id: id, status, url: other } of all) {
-    if (other !== url || status !== "active" || id === own) continue;
-    note(
-      `${id} has the same URL, probably from a command that was killed. Its deliveries have another signature. Archive it with svc-webhooks endpoints archive ${id}.`,
-    );
+  const { note } = context;
+  const { id, url } = registered;
+  const signal = AbortSignal.any([context.signal, gone.signal]);
+  let isFirst = true;
+  let failed = 0;
+  for (;;) {
+    const all = await look({ ...context, signal }).catch((error: unknown) => error);
+    if (signal.aborted || (isFirst && !isArray(all) && !isUnreachable(all))) return;
+    if (isArray(all)) {
+      if (failed >= failedLooks) note("The service responds again.");
+      failed = 0;
+      const loss = lossIn(all, registered);
+      if (loss) return gone.abort(loss);
+      const others = all.filter((one) => one.url === url && one.status === "active");
+      if (isFirst) for (const one of others) if (one.webhook_endpoint_id !== id) note(noteOf(one));
+    } else {
+      failed += 1;
+      if (failed === failedLooks)
+        note(
+          `The service at ${baseUrlOf(context)} no longer responds, so nothing arrives from it. Start it again, or end this command with Ctrl-C.`,
+        );
+    }
+    isFirst &&= !isArray(all);
+    await pause(lookMs, undefined, { signal, ref: false }).catch(() => {});
+    if (signal.aborted) return;
   }
 }
 
 /**
- * Looks at the endpoint every `lookMs` milliseconds, and aborts `gone` with a failure when a sandbox no longer has it.
- * Resolves when there is nothing more to look for: then, when either signal is aborted, and for a service that is not a
- * sandbox, because its endpoints cannot be read.
+ * Returns why a delivery may have the signature of another secret, if the service shows it, or undefined. If the
+ * endpoint is lost, aborts `gone` like {@link watch}.
  */
-export async function watch(
+export async function reasonOf(
   context: ServiceContext,
-  id: string,
+  registered: Registered,
   gone: AbortController,
-  lookMs = 2_000,
-): Promise<void> {
-  const signal = AbortSignal.any([context.signal, gone.signal]);
-  let isWatched = true;
-  while (isWatched) {
-    await pause(lookMs, undefined, { signal, ref: false }).catch(() => {});
-    if (signal.aborted) return;
-    isWatched = await callService({ ...context, signal }, async (client) => {
-      const all = await listFromSandbox<WebhookEndpoint>(client, "endpoints", signal);
-      return all.some((one) => one.webhook_endpoint_id === id && one.status === "active");
-    }).then(
-      (isThere) => {
-        if (!isThere) gone.abort(goneFailure(id));
-        return isThere;
-      },
-      // A sandbox that is being restarted does not respond.
-      (error: unknown) => !(error instanceof Failure && error.code === "sandbox_only"),
-    );
-  }
-}
-
-/** Returns the id of the endpoint that a delivery is for, or undefined if the service does not state it. */
-export const endpointOf = (context: ServiceContext, delivery_id: string): Promise<unknown> =>
-  callService(context, (client) => deliveryFromSandbox(client, delivery_id, context.signal)).then(
-    (delivery) => delivery?.endpoint_id,
+  delivery_id: string | undefined,
+): Promise<string | undefined> {
+  const loss = await look(context).then(
+    (all) => lossIn(all, registered),
     () => undefined,
   );
+  if (loss) {
+    gone.abort(loss);
+    return loss.message;
+  }
+  if (delivery_id === undefined) return undefined;
+  const delivery = await callService(context, (client) =>
+    deliveryFromSandbox(client, delivery_id, context.signal),
+  ).catch(() => undefined);
+  const other = delivery?.endpoint_id;
+  return typeof other !== "string" || other === registered.id
+    ? undefined
+    : `The delivery is for the endpoint ${other}, probably registered by a command that was killed. Archive it with svc-webhooks endpoints archive ${other}.`;
+}
+
+const again = "Start this command again. It registers a new endpoint with a new secret.";
 
 const goneFailure = (id: string) =>
   new Failure(
     "endpoint_gone",
     `The sandbox no longer has ${id}, so nothing would arrive. It was restarted or reset, or the endpoint was archived.`,
-    "Start this command again. It registers a new endpoint with a new secret.",
+    again,
   );
+
+const rotatedFailure = (id: string) =>
+  new Failure(
+    "secret_rotated",
+    `The secret of ${id} was rotated, so deliveries have the signature of a secret that this command does not know.`,
+    again,
+  );
+
+/** Returns whether the service no longer has the endpoint. */
+export const isGone = ({ signal: { reason } }: AbortController): boolean =>
+  reason instanceof Failure && reason.code === "endpoint_gone";
 
 /**
  * Archives the endpoint, even after the command was stopped, and notes the result. If that fails, for example because

@@ -19,8 +19,8 @@ export interface ShowOptions {
   readonly explainSender?: SenderExplainer | undefined;
   /** The id of the endpoint, if the command has registered it. */
   readonly endpoint: string | undefined;
-  /** Returns the id of the endpoint that a delivery is for, if the service states it. */
-  readonly endpointOf: (deliveryId: string) => Promise<unknown>;
+  /** Returns why a delivery may have the signature of another secret, or undefined. */
+  readonly reasonOf: (deliveryId: string | undefined) => Promise<string | undefined>;
   /** The URL to which genuine deliveries are forwarded. */
   readonly forwardTo: URL | undefined;
   /** Rewrites texts of the request and of the response before they are shown. Default: unchanged. */
@@ -30,17 +30,10 @@ export interface ShowOptions {
 /** Returns a function that writes the result of a request as a line of text or as JSON. */
 export function createShow(
   { json, show, note }: Pick<Context, "json" | "show" | "note">,
-  { explain, explainSender, endpoint, endpointOf, forwardTo, redact }: ShowOptions,
+  { explain, explainSender, endpoint, reasonOf, forwardTo, redact }: ShowOptions,
 ): Show {
   const which = endpoint === undefined ? "" : ` ${endpoint}`;
-  const unknown = `No known mistake produces this signature. Check that this is the secret of the endpoint${which}, and that nothing changes the body on its way here.`;
-  /** Returns the reason for a signature that no known mistake produces. */
-  const unexplained = async (id: string | undefined): Promise<string> => {
-    const other = endpoint && id ? await endpointOf(id) : undefined;
-    return typeof other !== "string" || other === endpoint
-      ? unknown
-      : `The delivery is for the endpoint ${other}, probably registered by a command that was killed. Archive it with svc-webhooks endpoints archive ${other}.`;
-  };
+  const unknown = `No known mistake produces this signature. Check that this is the secret of the endpoint${which}, and that nothing changes the body on its way here. ${lookFurther}`;
   const clean = (text: string) => redact?.text(text.slice(0, mostText)) ?? text;
   let isHinted = false;
 
@@ -92,7 +85,7 @@ export function createShow(
       ...(judgement && judgement.outcome.status !== 200 && !target
         ? adviceOf(judgement, mistake)
         : [mistake?.text, mistake?.remedy]),
-      explanation?.verdict === "unknown" ? await unexplained(ownId) : undefined,
+      explanation?.verdict === "unknown" ? ((await reasonOf(ownId)) ?? unknown) : undefined,
     ];
     const first = parts.flatMap((part, index) => (index === 0 ? [part] : ["  ", part]));
     show({}, [first, ...more.flatMap((text) => (text ? [`  ${clean(text)}`] : []))]);
@@ -104,14 +97,18 @@ export function createShow(
   };
 }
 
+const lookFurther =
+  "This command looks only for mistakes that are quickly found, and for changes only of a body of at most 8 KiB. To look for more, run svc-webhooks verify --explain.";
+
 /** The longest text that is redacted, in characters. Much less is shown. */
 const mostText = 16_384;
 
 /** Returns why a receiver of the sender refused a request: what happened, the cause and the fix. */
 const adviceOf = (
-  { text: { happened, cause, fix }, details }: Judgement,
+  { outcome, text: { happened, cause, fix }, details }: Judgement,
   mistake: SenderMistake | undefined,
 ): readonly string[] => [
   details === "" ? happened : `${happened} ${details}`,
   ...(mistake ? [mistake.text, remedyOf(mistake)] : [cause, fix]),
+  ...(!mistake && outcome.code === "signature_mismatch" ? [lookFurther] : []),
 ];
