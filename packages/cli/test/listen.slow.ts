@@ -13,8 +13,10 @@ import { until } from "@svc-webhooks/kit/until";
 import { webhooks } from "@svc-webhooks/node";
 import { signedDelivery } from "@svc-webhooks/testing";
 import { testLinux, testPosix } from "@svc-webhooks/kit/systems";
-import { describe, expect, onTestFinished, test } from "vitest";
-import { createExplainer } from "../src/listen/explainer.js";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { createExplainer, createSenderExplainer } from "../src/listen/explainer.js";
+import type { Received } from "../src/listen/server.js";
+import { senderOf } from "../src/schemes/table.js";
 import { captured, deliver, listening, target } from "./listening.js";
 import { cli, testInTerminal, inTerminal, newFile, secret, shell, start } from "./support.js";
 
@@ -196,6 +198,48 @@ test("an explainer explains ten signatures a minute", async () => {
   expect(await explain(body, "")).toBeUndefined();
   now = 60_000;
   expect(await explain(body, "")).toBeDefined();
+});
+
+/** Runs `explain` with a body of a size, and returns the number of signatures that were made. */
+async function signaturesFor(explain: (body: Buffer) => Promise<unknown>, size: number) {
+  const spy = vi.spyOn(crypto.subtle, "sign");
+  onTestFinished(() => void spy.mockRestore());
+  await explain(Buffer.from(`[${'{"a":1.0,"b":"é"},'.repeat(size / 20)}1]`));
+  const { length } = spy.mock.calls;
+  spy.mockRestore();
+  return length;
+}
+
+describe("a signature that anyone may send is explained with few digests", () => {
+  const wrong = "a".repeat(64);
+  const explain = createExplainer("whsec_test", []);
+  const sender = senderOf({ scheme: "stripe" });
+  const explainSender = createSenderExplainer(
+    sender as NonNullable<typeof sender>,
+    "whsec_test",
+    [],
+  );
+
+  test.each([200, 8_000, 20_000, 900_000])("with a body of %i bytes", async (size) => {
+    const own = await signaturesFor((body) => explain(body, `sha256=${wrong}`), size);
+    expect(own).toBeLessThan(size > 8_192 ? 40 : 200);
+    const at = new Date();
+    const header = `t=${Math.floor(at.getTime() / 1_000)}${`,v1=${wrong}`.repeat(5)}`;
+    const others = await signaturesFor(
+      (body) =>
+        explainSender({
+          at: at.toISOString(),
+          method: "POST",
+          path: "/",
+          headers: [["stripe-signature", header]],
+          body,
+          verdict: "signature_mismatch",
+          status: 401,
+        } as Received),
+      size,
+    );
+    expect(others).toBeLessThan(size > 8_192 ? 100 : 500);
+  });
 });
 
 describe("a target", () => {

@@ -35,6 +35,8 @@ export interface ExplainSenderRequest extends SenderRequest {
    * Default: none.
    */
   readonly previousSecrets?: readonly string[] | undefined;
+  /** Whether to look only for mistakes that are found with little work, like that of `explain`. Default: false. */
+  readonly quick?: boolean | undefined;
 }
 
 /** Explains why a receiver refuses a request. Contains no secret. */
@@ -96,13 +98,13 @@ export async function judgeRequest(request: JudgeRequest): Promise<Judgement> {
  * ```
  */
 export async function explainRequest(request: ExplainSenderRequest): Promise<RequestExplanation> {
-  const { secret, previousSecrets = [] } = request;
+  const { secret, previousSecrets = [], quick = false } = request;
   const scheme = schemeOf(request);
   for (const one of previousSecrets) keyOf(scheme, one, "previous secret");
   const arrived = arrivedOf(request);
   const judgement = await judge(scheme, secret, arrived);
   if (judgement.isGenuine) return judgement;
-  const refused = { scheme, arrived, judgement, secret, previousSecrets };
+  const refused = { scheme, arrived, judgement, secret, previousSecrets, quick };
   const mistake = await explainRefusal(refused);
   if (mistake) return { ...judgement, mistake };
   // Without a well-formed signature, neither the secret nor the body is to blame.

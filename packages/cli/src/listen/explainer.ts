@@ -9,8 +9,9 @@ const mostInWindow = 10;
 export type Explainer = (body: Uint8Array, signature: string) => Promise<Explanation | undefined>;
 
 /**
- * Returns a function that explains wrong signatures, one at a time and at most ten a minute. Anyone who can reach the
- * port can send them, and explaining one can take seconds. Above the limit, the function resolves to undefined.
+ * Returns a function that explains wrong signatures, one at a time and at most ten a minute, if that takes little work.
+ * Anyone who can reach the port can send them, and a full search can take seconds. Above the limit, the function
+ * resolves to undefined.
  *
  * @param now returns the milliseconds of a monotonic clock
  */
@@ -19,7 +20,10 @@ export const createExplainer = (
   previousSecrets: readonly string[],
   now?: () => number,
 ): Explainer =>
-  limited((body, signature) => explain({ body, signature, secrets, previousSecrets }), now);
+  limited(
+    (body, signature) => explain({ body, signature, secrets, previousSecrets, quick: true }),
+    now,
+  );
 
 /** Explains the refusal of a request of another sender. */
 export type SenderExplainer = (received: Received) => Promise<SenderMistake | undefined>;
@@ -33,7 +37,7 @@ export const createSenderExplainer = (
   limited(async ({ at, headers, body }) => {
     if (!body) return undefined;
     const request = { at: Date.parse(at), headers, body, secret, previousSecrets };
-    return (await explainRequest({ ...request, scheme: sender.scheme })).mistake;
+    return (await explainRequest({ ...request, scheme: sender.scheme, quick: true })).mistake;
   });
 
 /** Runs calls of `run` one at a time and at most ten a minute. Resolves to undefined above that. */

@@ -41,6 +41,7 @@ export interface Refused {
   readonly judgement: Judgement;
   readonly secret: string;
   readonly previousSecrets: readonly string[];
+  readonly quick: boolean;
 }
 
 /** Returns the mistake if it explains the refusal. */
