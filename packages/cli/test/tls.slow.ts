@@ -127,7 +127,7 @@ test.each([
   ["HOSTNAME_MISMATCH", true],
   ["OUT_OF_MEM", true],
   ["UNSPECIFIED", true],
-  ["ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED", true],
+  ["ERR_SSL_WRONG_VERSION_NUMBER", true],
   ["EPROTO", true],
   ["ECONNREFUSED", false],
   ["EAI_AGAIN", false],

@@ -3,7 +3,7 @@
  * system have none, and those of Node's other parts begin with their name.
  */
 const codes =
-  /^(?:ERR_(?:SSL|TLS|OSSL)_|EPROTO$|(?!E[A-Z]+$|(?:ABORT|EAI|ERR|HPE|UND)_)[A-Z]+(?:_[A-Z]+)*$)/;
+  /^(?:ERR_(?:SSL|TLS)_|EPROTO$|(?!E[A-Z]+$|(?:ABORT|EAI|ERR|HPE|UND)_)[A-Z]+(?:_[A-Z]+)*$)/;
 
 /**
  * Returns an error whose message explains why a connection ended without a response, or the error itself if it has
