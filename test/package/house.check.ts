@@ -42,7 +42,7 @@ const folders: Readonly<Record<string, string>> = {
   "packages/testing/src/crash-test": "virtual surface globals postgres simulation",
   "packages/cli/src/crash-test": "proxies databases",
   "packages/cli/src":
-    "lib schemes redact drift doctor conformance listen dev crash-test reconcile commands",
+    "lib schemes drift redact doctor conformance listen dev crash-test reconcile commands",
   "packages/mcp/src": "lib setup tools",
   "packages/sandbox/src":
     "lib clock assumptions network state delivery mail service http openapi read control inspector scenario",

@@ -8,7 +8,6 @@ import { eventTypeOf } from "../lib/event-type.js";
 import { filesAt, requestsIn } from "../lib/requests.js";
 import { table } from "../lib/terminal/table.js";
 import { paint } from "../paint.js";
-import { createRedactor } from "../redact/redactor.js";
 import { identityOf } from "../schemes/identity.js";
 import { objectIn } from "../schemes/object-in.js";
 import { schemeOption, senderOf, type Sender } from "../schemes/table.js";
@@ -43,7 +42,7 @@ export const drift = command({
     const files = args.flatMap(filesAt);
     const schemas = await schemasOf(given.schemas, context.signal);
     const comparisons = new Map<string, Comparison>();
-    const report = createReport(createRedactor());
+    const report = createReport();
     const unchecked = new Set<string>();
     const counts = { deliveries: 0, skipped: 0 };
     for (const file of files) {

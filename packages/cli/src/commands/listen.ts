@@ -16,6 +16,8 @@ import {
 import { serviceOptions } from "../lib/service.js";
 import { resolveTarget } from "../lib/target-rule.js";
 import type { Address } from "../lib/target.js";
+import { schemasOf } from "../drift/schemas.js";
+import { vocabularyOf } from "../drift/vocabulary.js";
 import { createExplainer, createSenderExplainer } from "../listen/explainer.js";
 import { isGone, leave, reasonOf, register, watch } from "../listen/registration.js";
 import { serve } from "../listen/server.js";
@@ -23,7 +25,7 @@ import { createShow, type Show } from "../listen/show.js";
 import { senderVerifier, serviceVerifier } from "../schemes/verifier.js";
 import { keyOf } from "../schemes/key.js";
 import { createFixtures, type Fixtures } from "../redact/fixtures.js";
-import { redactOptions } from "../redact/options.js";
+import { keepOption, keptText } from "../redact/options.js";
 import { createRedactor, type Redactor } from "../redact/redactor.js";
 import { schemeOption, senderOf, type Sender } from "../schemes/table.js";
 
@@ -48,7 +50,7 @@ const options = {
     type: "boolean",
     text: "save and show requests without personal data, like redact",
   },
-  ...redactOptions,
+  ...keepOption,
   "max-bytes": {
     type: "string",
     default: "1048576",
@@ -103,7 +105,7 @@ export const listen = command({
     for (const one of [known, ...previousSecrets]) {
       if (one !== undefined) await sign("", keyOf(sender?.scheme, one));
     }
-    const redaction = redactionOf(context, sender);
+    const redaction = await redactionOf(context, sender);
     const file =
       given.save === undefined
         ? undefined
@@ -155,7 +157,6 @@ export const listen = command({
             file?.write(captured);
             return undefined;
           }
-          redaction.fixtures.learn(captured);
           const made = await redaction.fixtures.make(captured);
           if (typeof made === "string") return made;
           file?.write(made);
@@ -170,7 +171,10 @@ export const listen = command({
     } finally {
       file?.close();
       if (signal.aborted && !context.json)
-        context.show({}, [`${counts.received} received, ${counts.refused} refused.`]);
+        context.show({}, [
+          `${counts.received} received, ${counts.refused} refused.`,
+          ...(redaction ? [keptText(redaction.redactor.kept())] : []),
+        ]);
       if (endpoint !== undefined && !isGone(gone))
         await leave(context, endpoint, leaving(endpoint));
     }
@@ -179,27 +183,21 @@ export const listen = command({
   },
 });
 
-/** Bounds the memory of a command that runs for days. */
-const mostLearned = 20_000;
-
-/** @throws UsageError for an option that has no effect */
-function redactionOf(
-  { options: given, note }: Context<typeof options>,
+/** @throws UsageError (as a rejection) for an option that has no effect */
+async function redactionOf(
+  { options: given, signal }: Context<typeof options>,
   sender: Sender | undefined,
-): { readonly redactor: Redactor; readonly fixtures: Fixtures } | undefined {
-  const names = given["redact-key"];
+): Promise<{ readonly redactor: Redactor; readonly fixtures: Fixtures } | undefined> {
+  const { keep } = given;
   if (!given.redact) {
-    if (names.length === 0) return undefined;
-    throw new UsageError("--redact-key needs --redact.", "Add --redact, or remove --redact-key.");
+    if (keep.length === 0) return undefined;
+    throw new UsageError("--keep needs --redact.", "Add --redact, or remove --keep.");
   }
   if (given.save === undefined) {
     throw new UsageError("--redact needs --save.", "Add --save <file>, or remove --redact.");
   }
-  const onForgotten = () =>
-    note(
-      `More than ${mostLearned} values were found by their names. The oldest are no longer replaced where they occur again. To redact the deliveries of a long run, save them without --redact, and run svc-webhooks redact.`,
-    );
-  const redactor = createRedactor({ names, memory: { mostValues: mostLearned, onForgotten } });
+  const vocabulary = vocabularyOf(await schemasOf(undefined, signal));
+  const redactor = createRedactor({ keep, vocabulary });
   return { redactor, fixtures: createFixtures(sender, redactor) };
 }
 

@@ -2,12 +2,14 @@ import { existsSync, mkdirSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { command, type Context } from "../command.js";
 import { messageOf, UsageError } from "../errors.js";
+import { schemasOf } from "../drift/schemas.js";
+import { vocabularyOf } from "../drift/vocabulary.js";
 import { openCapture } from "../lib/capture.js";
 import { filesAt, requestsIn } from "../lib/requests.js";
 import { excerpt } from "../lib/terminal/text.js";
 import { createFixtures, notGenuine, type Fixtures } from "../redact/fixtures.js";
-import { redactOptions } from "../redact/options.js";
-import { createRedactor } from "../redact/redactor.js";
+import { keepOption, keptText } from "../redact/options.js";
+import { createRedactor, type Redactor } from "../redact/redactor.js";
 import { schemeOption, senderOf } from "../schemes/table.js";
 
 const options = {
@@ -17,7 +19,12 @@ const options = {
     value: "folder",
     text: "write the fixtures to files in this folder, which is created if it is missing",
   },
-  ...redactOptions,
+  ...keepOption,
+  schemas: {
+    type: "string",
+    value: "module",
+    text: "module that exports Standard Schemas by event type, whose enumerations stay (default: the schemas of @svc-webhooks/events)",
+  },
   ...schemeOption,
 } as const;
 
@@ -37,32 +44,35 @@ interface Written {
 }
 
 export const redact = command({
-  usage: "<file>… --out <folder> [--redact-key <name>] [--scheme <name>]",
+  usage: "<file>… --out <folder> [--keep <name>] [--schemas <module>] [--scheme <name>]",
   rest: "file",
   details: [
-    "Reads files written by svc-webhooks listen --save, or the .jsonl files of folders, and writes their genuine requests to files of the same name in another folder, without personal data and secrets. The requests are signed again with a public test secret, which is printed, so they verify as fixtures. Signatures of the sender, credentials and headers of proxies are removed.",
-    "Values are replaced by their names (such as email, name, phone, address, ip, token, key or subject), by their form (such as e-mail addresses, tokens, card numbers, IBANs, IP addresses or telephone numbers), and wherever a value that was found by its name occurs again. Substitutes keep the form: an e-mail address becomes another one in example.com. In one run, equal values get equal substitutes. They depend on a random key that is not stored.",
-    "Types, states, times and ids stay. The names of members are recognized in English; add others with --redact-key. Names in text that occur nowhere under a name are not recognized, so read the fixtures before you publish them.",
-    "Bodies that are compressed, not UTF-8, or neither JSON nor an HTML form are not written. Exits with 1 if a genuine request was left out. With --json, prints { secret, files: [{ file, out, saved, left_out: [{ line, reason }] }] }.",
+    "Reads files written by svc-webhooks listen --save, or the .jsonl files of folders, and writes their genuine requests to files of the same name in another folder, without personal data and secrets. The requests are signed again with a public test secret, which is printed, so they verify as fixtures.",
+    "Every string and number becomes a substitute of its shape: an email address becomes another one at example.test, a date another date, and of a URL only the scheme stays. In one run, equal values get equal substitutes. They depend on a random key that is not stored. The names of entries in maps are substituted too.",
+    "These stay: the sender's ids in delivery headers, event types under type, event, event_type, object and action, times under names such as created_at and timestamp, values of enumerations in the schemas, true, false, null, 0 and 1, and what --keep names. The output lists the names under which values stayed. The path and all other headers are removed.",
+    "Bodies that are compressed, not UTF-8, or neither JSON nor an HTML form are not written. Exits with 1 if a genuine request was left out. With --json, prints { secret, files: [{ file, out, saved, left_out: [{ line, reason }] }], kept: [{ name, count }] }.",
   ],
   examples: [
     "svc-webhooks redact deliveries.jsonl --out fixtures",
-    "svc-webhooks redact captures --out fixtures --redact-key customer_ref --scheme stripe",
+    "svc-webhooks redact captures --out fixtures --keep status --keep currency --scheme stripe",
   ],
   options,
   async run(context) {
     const { args, options: given, note, show } = context;
-    const redactor = createRedactor({ names: given["redact-key"] });
-    const fixtures = createFixtures(senderOf(given), redactor);
     if (args.includes("-")) {
       throw new UsageError("Stdin cannot be read twice.", "Pass the name of a capture file.");
     }
     const files = args.flatMap(filesAt);
+    const vocabulary = vocabularyOf(await schemasOf(given.schemas, context.signal));
+    const redactor = createRedactor({ keep: given.keep, vocabulary });
+    const fixtures = createFixtures(senderOf(given), redactor);
+    // Nothing is written if a file has a line that is not a request.
     for (const file of files) {
-      for await (const { captured } of requestsIn(file, context)) fixtures.learn(captured);
+      const requests = requestsIn(file, context);
+      while ((await requests.next()).done !== true) context.signal.throwIfAborted();
     }
     context.signal.throwIfAborted();
-    const outs = files.map((file) => join(given.out, redactor.text(basename(file))));
+    const outs = files.map((file) => join(given.out, fileNameOf(basename(file), redactor)));
     assertNew(outs);
     createFolder(given.out);
     const written: Written[] = [];
@@ -71,10 +81,12 @@ export const redact = command({
       if (context.signal.aborted) return 1;
     }
     const { secret } = fixtures;
+    const kept = redactor.kept();
     show(
-      { secret, files: written },
+      { secret, files: written, kept },
       [
         ...written.map(({ out, saved }) => `${excerpt(out, 200)}  ${saved} saved`),
+        keptText(kept),
         `They verify with the secret ${secret}`,
       ],
       secret,
@@ -87,6 +99,12 @@ export const redact = command({
     return left.some(({ reason }) => reason !== notGenuine) ? 1 : 0;
   },
 });
+
+/** Returns the name of a file if it consists of words and dates, and otherwise a substitute. */
+const fileNameOf = (name: string, redactor: Redactor): string =>
+  /^[a-z]+(?:[ ._-](?:[a-z]+|\d{1,4})){0,8}$/i.test(name)
+    ? name
+    : redactor.text(name.replace(/\.jsonl$/, "")) + (name.endsWith(".jsonl") ? ".jsonl" : "");
 
 async function write(
   file: string,

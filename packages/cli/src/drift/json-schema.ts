@@ -38,10 +38,10 @@ export function differencesOf(value: unknown, root: JsonSchema): readonly Differ
   return compare(value, root, [], createResolver(root));
 }
 
-type Resolve = (schema: JsonSchema) => JsonSchema;
+export type Resolve = (schema: JsonSchema) => JsonSchema;
 
 /** Returns a function that replaces references, and combines `allOf`. */
-function createResolver(root: JsonSchema): Resolve {
+export function createResolver(root: JsonSchema): Resolve {
   const referenced = ({ $ref }: JsonSchema): JsonSchema | undefined => {
     if ($ref === undefined) return undefined;
     const steps = $ref.replace(/^#\/?/, "").split("/").filter(Boolean);

@@ -1,5 +1,4 @@
-import { wordsOf } from "../redact/names.js";
-import type { Redactor } from "../redact/redactor.js";
+import { isFieldName, isTypeName } from "../lib/field-name.js";
 import type { Change, Difference } from "./json-schema.js";
 
 /** A difference, and how many deliveries of the type have it. */
@@ -22,8 +21,21 @@ export interface Report {
   readonly rows: () => readonly Row[];
 }
 
+const shownType = (type: string | undefined): string | null =>
+  type === undefined ? null : isTypeName(type) ? type : "…";
+
+const shownName = (name: string): string =>
+  name === "[]" || name === "{}" || isFieldName(name) ? name : "…";
+
+const pathText = (path: readonly string[]): string =>
+  path
+    .map(shownName)
+    .join(".")
+    .replaceAll(/\.?\[\]/g, "[]")
+    .replaceAll(".{}", "{}");
+
 /** Creates a report. It shows no values: a name that may be one is shown as `…`. */
-export function createReport(redactor: Redactor): Report {
+export function createReport(): Report {
   const totals = new Map<string | undefined, number>();
   const counts = new Map<string, Omit<Row, "of"> & { readonly key: string | undefined }>();
 
@@ -32,24 +44,6 @@ export function createReport(redactor: Redactor): Report {
     const before = counts.get(id);
     counts.set(id, { ...row, key, count: (before?.count ?? 0) + 1 });
   };
-
-  const shownType = (type: string | undefined): string | null => {
-    if (type === undefined) return null;
-    return /^[\w.:/-]{1,100}$/.test(type) && redactor.text(type) === type ? type : "…";
-  };
-
-  const shownName = (name: string): string => {
-    if (name === "[]" || name === "{}") return name;
-    const isName = /^[@$]?[A-Za-z_][\w$.:-]{0,63}$/.test(name) && wordsOf(name).length <= 10;
-    return isName && redactor.text(name) === name ? name : "…";
-  };
-
-  const pathText = (path: readonly string[]): string =>
-    path
-      .map(shownName)
-      .join(".")
-      .replaceAll(/\.?\[\]/g, "[]")
-      .replaceAll(".{}", "{}");
 
   return {
     addType: (type) => totals.set(type, (totals.get(type) ?? 0) + 1),

@@ -2,6 +2,7 @@ import { headerNames } from "@svc-webhooks/core";
 import type { Judgement, SenderMistake } from "@svc-webhooks/explain/senders";
 import type { Context } from "../command.js";
 import { headerOf } from "../lib/delivery-headers.js";
+import { isIdText, isTypeName } from "../lib/field-name.js";
 import { eventTypeOf } from "../lib/event-type.js";
 import { remedyOf } from "../schemes/advice.js";
 import { isHandled, refusalOf } from "../lib/outcome.js";
@@ -23,8 +24,8 @@ export interface ShowOptions {
   readonly reasonOf: (deliveryId: string | undefined) => Promise<string | undefined>;
   /** The URL to which genuine deliveries are forwarded. */
   readonly forwardTo: URL | undefined;
-  /** Rewrites texts of the request and of the response before they are shown. Default: unchanged. */
-  readonly redact?: Pick<Redactor, "text" | "path"> | undefined;
+  /** Replaces texts of the request and of the response before they are shown. Default: they are unchanged. */
+  readonly redact?: Pick<Redactor, "text"> | undefined;
 }
 
 /** Returns a function that writes the result of a request as a line of text or as JSON. */
@@ -34,20 +35,22 @@ export function createShow(
 ): Show {
   const which = endpoint === undefined ? "" : ` ${endpoint}`;
   const unknown = `No known mistake produces this signature. Check that this is the secret of the endpoint${which}, and that nothing changes the body on its way here. ${lookFurther}`;
-  const clean = (text: string) => redact?.text(text.slice(0, mostText)) ?? text;
+  /** Returns a text of somebody else's as it may be shown. */
+  const shown = <Text extends string | undefined>(text: Text, isKept: (text: string) => boolean) =>
+    redact === undefined || text === undefined || isKept(text)
+      ? text
+      : redact.text(text.slice(0, mostText));
   let isHinted = false;
 
   return async (received) => {
     const { at, method, headers, body, verdict, secretId, status, target, error } = received;
     const { judgement } = received;
-    const path = redact?.path(received.path.slice(0, mostText)) ?? received.path;
+    const path = redact ? "/" : received.path;
     const isGenuine = verdict === "genuine";
     const ownType = isGenuine && body ? eventTypeOf(body) : undefined;
     const ownId = headerOf(headers, headerNames.deliveryId);
-    const [type, id] = [
-      judgement ? judgement.outcome.type : ownType,
-      judgement ? judgement.outcome.deliveryId : ownId,
-    ].map((text) => (text === undefined ? undefined : clean(text)));
+    const type = shown(judgement ? judgement.outcome.type : ownType, isTypeName);
+    const id = shown(judgement ? judgement.outcome.deliveryId : ownId, isIdText);
     const signature = headerOf(headers, headerNames.signature) ?? "";
     const isWrong = verdict === "signature_mismatch" || verdict === "signature_malformed";
     const explanation = body && isWrong && !judgement ? await explain(body, signature) : undefined;
@@ -80,15 +83,20 @@ export function createShow(
     ];
     const more = [
       error,
-      isRefused && isOwn ? excerpt(clean(target.text), 200) : undefined,
+      isRefused && isOwn
+        ? excerpt(
+            shown(target.text, () => false),
+            200,
+          )
+        : undefined,
       ...(isRefused ? refusalOf(target.status, code, true) : []),
       ...(judgement && judgement.outcome.status !== 200 && !target
-        ? adviceOf(judgement, mistake)
+        ? adviceOf(judgement, mistake, redact !== undefined)
         : [mistake?.text, mistake?.remedy]),
       explanation?.verdict === "unknown" ? ((await reasonOf(ownId)) ?? unknown) : undefined,
     ];
     const first = parts.flatMap((part, index) => (index === 0 ? [part] : ["  ", part]));
-    show({}, [first, ...more.flatMap((text) => (text ? [`  ${clean(text)}`] : []))]);
+    show({}, [first, ...more.flatMap((text) => (text ? [`  ${text}`] : []))]);
     if (!isRefused || isHinted) return;
     isHinted = true;
     note(
@@ -103,12 +111,17 @@ const lookFurther =
 /** The longest text that is redacted, in characters. Much less is shown. */
 const mostText = 16_384;
 
-/** Returns why a receiver of the sender refused a request: what happened, the cause and the fix. */
+/**
+ * Returns why a receiver of the sender refused a request: what happened, the cause and the fix.
+ *
+ * @param isOwnOnly whether texts that may contain a part of the request are left out
+ */
 const adviceOf = (
   { outcome, text: { happened, cause, fix }, details }: Judgement,
   mistake: SenderMistake | undefined,
+  isOwnOnly: boolean,
 ): readonly string[] => [
-  details === "" ? happened : `${happened} ${details}`,
-  ...(mistake ? [mistake.text, remedyOf(mistake)] : [cause, fix]),
+  details === "" || isOwnOnly ? happened : `${happened} ${details}`,
+  ...(mistake ? [mistake.text, ...(isOwnOnly ? [] : [remedyOf(mistake)])] : [cause, fix]),
   ...(!mistake && outcome.code === "signature_mismatch" ? [lookFurther] : []),
 ];

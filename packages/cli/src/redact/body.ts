@@ -36,9 +36,16 @@ export function bodyTextOf(headers: HeaderList, body: Uint8Array): BodyText | st
   }
 }
 
-/** Returns the redacted body. */
-export function redactedBody({ start, text, syntax }: BodyText, redactor: Redactor): Buffer {
-  const written =
-    syntax === "json" ? redactor.json(text) : syntax === "form" ? redactor.form(text) : "";
+/**
+ * Returns the redacted body.
+ *
+ * @param ids the sender's ids of the request, which stay
+ */
+export function redactedBody(
+  { start, text, syntax }: BodyText,
+  ids: ReadonlySet<string>,
+  redactor: Redactor,
+): Buffer {
+  const written = syntax === "empty" ? "" : redactor[syntax](text, ids);
   return Buffer.from(start + written);
 }

@@ -1,43 +1,78 @@
+import { headerNames } from "@svc-webhooks/core";
+import { isIdText, isTypeName } from "../lib/field-name.js";
 import type { HeaderList } from "../lib/target.js";
-import { wordsOf } from "./names.js";
 import type { Redactor } from "./redactor.js";
 
-/** Headers that are never saved: signatures, credentials, and what proxies add about the client and the network. */
-const dropped =
-  /signature|hmac|digest|(?:^|-)md5|^(?:proxy-.*|www-authenticate|set-cookie2?|forwarded|via|etag|content-encoding)$|^x-(?:forwarded|real|client|envoy|amzn|original|cluster)(?:-|$)|^(?:cf|fly|fastly|true-client|x-vercel|x-azure|x-appengine|x-nf)-/i;
+/** Headers with the sender's own ids. */
+const idHeaders: ReadonlySet<string> = new Set([
+  headerNames.deliveryId,
+  headerNames.subscriptionId,
+  headerNames.eventId,
+  "idempotency-key",
+  "webhook-id",
+  "svix-id",
+  "x-github-delivery",
+  "linear-delivery",
+  "x-shopify-webhook-id",
+  "x-shopify-event-id",
+]);
 
-const credentialWords = new Set(
-  "token tokens secret secrets key keys password auth authorization authentication authenticate cookie cookie2 session credential credentials jwt csrf xsrf apikey cert certificate".split(
-    " ",
-  ),
-);
+/** Headers with the type of the event. */
+const typeHeaders: ReadonlySet<string> = new Set([
+  "x-github-event",
+  "linear-event",
+  "x-shopify-topic",
+]);
 
-const isCredential = (name: string) =>
-  name.toLowerCase() !== "idempotency-key" &&
-  wordsOf(name).some((word) => credentialWords.has(word));
+/** Returns whether a header has the value that its name promises. Headers of other names are not saved. */
+function isKept(name: string, value: string): boolean | undefined {
+  if (idHeaders.has(name)) return isIdText(value);
+  if (typeHeaders.has(name)) return isTypeName(value);
+  if (name === headerNames.attempt) return /^\d{1,4}$/.test(value);
+  if (name === "content-length") return /^\d{1,10}$/.test(value);
+  return name === "content-type" ? mediaType.test(value) : undefined;
+}
 
-/** Headers whose values describe the body or the program, and stay. */
-const kept = /^(?:accept(?:-encoding)?|connection|content-type|transfer-encoding|user-agent)$/i;
+const mediaType = /^[a-z]+\/[a-z\d.+-]{1,60}(?:; ?charset=[a-z\d-]{1,20})?$/i;
+
+export interface RedactedHeaders {
+  readonly headers: HeaderList;
+  /** The sender's ids that stay. */
+  readonly ids: ReadonlySet<string>;
+}
 
 /**
- * Returns the headers that may be saved. The signature has no value.
+ * Returns the headers that may be saved: those of the delivery, of the body and of `--keep`. The headers of the
+ * signature have no value.
  *
- * @param signature the name of its header, in lower case
+ * @param signature the names of the headers that the sender signs with, in lower case
  */
 export function redactedHeaders(
   headers: HeaderList,
-  signature: string,
+  signature: readonly string[],
   redactor: Redactor,
-): HeaderList {
-  const isFirst = (name: string, index: number) =>
-    headers.findIndex(([one]) => one.toLowerCase() === name) === index;
-  return headers.flatMap(([name, value], index) => {
+): RedactedHeaders {
+  const seen = new Set<string>();
+  const ids = new Set<string>();
+  const valueOf = (name: string, value: string): string | undefined => {
+    if (name === "host") return "localhost";
+    const isListed =
+      signature[0] === name ? undefined : redactor.keeps(name) || isKept(name, value);
+    if (isListed === undefined) return signature.includes(name) ? "" : undefined;
+    if (!isListed) return redactor.text(value);
+    redactor.note(name);
+    if (idHeaders.has(name)) ids.add(value);
+    return value;
+  };
+  const written = headers.flatMap(([name, value]) => {
     const lower = name.toLowerCase();
-    if (lower === signature && isFirst(signature, index)) return [[name, ""] as const];
-    if (dropped.test(name) || isCredential(name)) return [];
-    if (lower === "host") return [[name, "localhost"] as const];
-    return [[name, kept.test(name) ? redactor.text(value) : redactor.field(name, value)] as const];
+    // A receiver reads the first one, or none of several.
+    if (seen.has(lower)) return [];
+    seen.add(lower);
+    const text = valueOf(lower, value);
+    return text === undefined ? [] : [[name, text] as const];
   });
+  return { headers: written, ids };
 }
 
 /** Returns the headers with those of a new signature, in the places of the old ones, and the right length. */

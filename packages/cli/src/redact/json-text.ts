@@ -3,20 +3,20 @@ export interface JsonToken {
   readonly type: "name" | "string" | "number";
   /** The decoded text of a name or a string, or the digits of a number as they are written. */
   readonly value: string;
-  /** The names of the members around it, from the outside in. A list adds none. */
-  readonly names: readonly string[];
-  /** The positions at which the objects begin that have these members. */
-  readonly objects: readonly number[];
+  /** The name of the member that it is in, or that it is. Undefined outside of objects. */
+  readonly name: string | undefined;
+  /** The position at which the object begins that has this member. */
+  readonly object: number;
+  /** The name of the member around it that stays with everything in it. It may be the member itself. */
+  readonly keptBy: string | undefined;
 }
 
 /** Returns the new text for a token, or undefined to keep its bytes. */
 export type Rewrite = (token: JsonToken) => string | undefined;
 
-/** The most objects around a token whose names are passed on: listing all of them for each token takes quadratic time. */
-const mostDepth = 200;
+type Container = Pick<JsonToken, "name" | "object" | "keptBy"> & { readonly isObject: boolean };
 
-/** The place of a token that is deeper, so that its value is replaced as a whole. */
-const tooDeep: Pick<JsonToken, "names" | "objects"> = { names: ["secret"], objects: [] };
+const outside: Container = { name: undefined, object: -1, keptBy: undefined, isObject: false };
 
 const numberText = /[-\d.eE+]+/y;
 
@@ -24,56 +24,53 @@ const numberText = /[-\d.eE+]+/y;
  * Rewrites tokens of a JSON text. Everything else keeps its characters: white space, escapes, the digits of numbers,
  * and names that occur twice. Works without recursion, so the depth does not matter.
  *
+ * @param keeps returns whether everything in the members of this name stays
  * @throws SyntaxError if the text is not JSON
  */
-export function rewriteJson(text: string, rewrite: Rewrite): string {
+export function rewriteJson(
+  text: string,
+  keeps: (name: string) => boolean,
+  rewrite: Rewrite,
+): string {
   JSON.parse(text);
   const parts: string[] = [];
-  /** Whether each of the containers around the current position is an object. */
-  const around: boolean[] = [];
-  /** The names of the current members of the objects among them, and where these objects begin. */
-  const names: string[] = [];
-  const objects: number[] = [];
+  const around: Container[] = [];
+  let inner = outside;
   let kept = 0;
   let isName = false;
-  const place = (isOfName: boolean) =>
-    names.length > mostDepth
-      ? tooDeep
-      : { names: names.slice(0, isOfName ? -1 : undefined), objects: objects.slice() };
-  const put = (start: number, end: number, written: string) => {
-    parts.push(text.slice(kept, start), written);
+  const put = (start: number, end: number, token: Pick<JsonToken, "type" | "value">) => {
+    const written = rewrite({ ...inner, ...token });
+    if (written === undefined || written === token.value) return;
+    parts.push(
+      text.slice(kept, start),
+      token.type === "number" ? written : JSON.stringify(written),
+    );
     kept = end;
   };
   for (let at = 0; at < text.length; at += 1) {
     const character = text.charAt(at);
     if (character === "{" || character === "[") {
+      around.push(inner);
       isName = character === "{";
-      around.push(isName);
-      if (isName) {
-        names.push("");
-        objects.push(at);
-      }
+      inner = isName ? { ...inner, object: at, isObject: true } : { ...inner, isObject: false };
     } else if (character === "}" || character === "]") {
-      if (around.pop()) {
-        names.pop();
-        objects.pop();
-      }
+      inner = around.pop() ?? outside;
       isName = false;
-    } else if (character === ",") isName = around.at(-1) === true;
+    } else if (character === ",") isName = inner.isObject;
     else if (character === ":") isName = false;
     else if (character === '"') {
       const end = endOfString(text, at);
       const value = JSON.parse(text.slice(at, end)) as string;
-      const type = isName ? "name" : "string";
-      const written = rewrite({ type, value, ...place(isName) });
-      if (written !== undefined && written !== value) put(at, end, JSON.stringify(written));
-      if (isName) names[names.length - 1] = value;
+      if (isName) {
+        const keptBy = around.at(-1)?.keptBy ?? (keeps(value) ? value : undefined);
+        inner = { ...inner, name: value, keptBy };
+      }
+      put(at, end, { type: isName ? "name" : "string", value });
       at = end - 1;
     } else if (character === "-" || (character >= "0" && character <= "9")) {
       numberText.lastIndex = at;
       const [value = character] = numberText.exec(text) ?? [];
-      const written = rewrite({ type: "number", value, ...place(false) });
-      if (written !== undefined && written !== value) put(at, at + value.length, written);
+      put(at, at + value.length, { type: "number", value });
       at += value.length - 1;
     }
   }

@@ -1,8 +1,16 @@
-export const redactOptions = {
-  "redact-key": {
+import type { Kept } from "./redactor.js";
+
+export const keepOption = {
+  keep: {
     type: "string",
     multiple: true,
     value: "name",
-    text: "also replace the values under this name; may be repeated",
+    text: "do not replace what is under this name, or in this header; may be repeated",
   },
 } as const;
+
+/** Returns the line that lists the names under which values stayed. */
+export const keptText = (kept: readonly Kept[]): string =>
+  kept.length === 0
+    ? "Nothing was kept."
+    : `Kept: ${kept.map(({ name, count }) => `${name} (${count})`).join(", ")}`;

@@ -1,19 +1,36 @@
 import { createHmac } from "node:crypto";
+import { isIPv4, isIPv6 } from "node:net";
 
-/** Makes substitutes. Equal values get equal substitutes; other keys give other substitutes. */
+/** Makes substitutes of the same shape. Equal values get equal substitutes; other keys give other substitutes. */
 export interface Substitutes {
-  /** Replaces each letter with a letter and each digit with a digit. The value is one unit. */
-  readonly whole: (value: string) => string;
-  /** Like `whole`, but each word is a unit, so that a first name has its substitute within a full name too. */
-  readonly words: (value: string) => string;
-  /** Replaces the digits after the first one. Spelling does not matter: `+1 555 0100` and `15550100` agree. */
-  readonly digits: (value: string) => string;
-  /** Returns `length` bytes for a value. */
-  readonly bytes: (value: string, length: number) => Buffer;
+  /** Replaces a text as a whole. */
+  readonly text: (value: string) => string;
+  /** Replaces the name of an entry in a map. Short names become longer, so that two do not become one. */
+  readonly entry: (value: string) => string;
+  /** Replaces the digits of a number: as many digits, and not greater, so that the limits of a schema hold. */
+  readonly number: (value: string) => string;
 }
 
 const lower = "abcdefghijklmnopqrstuvwxyz";
 const hexDigits = "0123456789abcdef";
+
+const uuid = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i;
+const isoDate =
+  /^(\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?)?)((?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?)$/;
+const httpDate = /^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d [A-Z]{3}$/;
+const numericDate = /^\d{1,2}([./-])\d{1,2}\1\d{4}$/;
+const url = /^(https?|wss?):\/\/./i;
+const email = /^[^\s@/]{1,64}@[^\s@/]{1,255}$/;
+
+/** The prefixes of the service's ids. */
+const idPrefix = /^(?:msg|send|we|evt|dlv|sub|dom|src)_(?=[A-Za-z\d]+$)/;
+
+/** Returns whether a text is a date with the time of day, or the seconds or milliseconds since 1970, of this century. */
+export const isMoment = (text: string): boolean =>
+  (/\d:\d/.test(text) &&
+    (isoDate.test(text) || httpDate.test(text)) &&
+    !Number.isNaN(Date.parse(text))) ||
+  /^[1-3]\d{9}(?:\.\d{1,6}|\d{3})?$/.test(text);
 
 /** @param key the key of the run, which is stored nowhere */
 export function createSubstitutes(key: Uint8Array): Substitutes {
@@ -26,46 +43,132 @@ export function createSubstitutes(key: Uint8Array): Substitutes {
     return Buffer.concat(blocks).subarray(0, length);
   };
 
+  const hex = (value: string) => bytes(value, 6).toString("hex");
+
   /** Runs `make` with other bytes until the result differs from the value. */
-  const different = (value: string, seed: string, make: (stream: Buffer) => string): string => {
-    for (let round = 0; round < 8; round += 1) {
-      const result = make(bytes(`${round}:${seed}`, value.length));
-      if (result.toLowerCase() !== value.toLowerCase()) return result;
+  const different = (
+    value: string,
+    make: (stream: Buffer) => string,
+    isOther = (made: string) => made.toLowerCase() !== value.toLowerCase(),
+  ): string => {
+    for (let round = 0; ; round += 1) {
+      const made = make(bytes(`${round}:${value}`, value.length + 16));
+      if (isOther(made)) return made;
+      if (round === mostRounds)
+        return lower.charAt(bytes(value, 1).readUInt8() % 26).repeat(value.length);
     }
-    return lower.charAt(bytes(seed, 1).readUInt8() % 26).repeat(value.length);
   };
 
-  const whole = (value: string): string =>
-    value.trim() === ""
-      ? value
-      : different(value, canonical(value), (stream) =>
-          isHex(value) ? hexLike(value, stream) : alike(value, stream),
-        );
+  const emailLike = (value: string) =>
+    `user-${hex(value.normalize("NFKC").toLowerCase())}@example.test`;
+
+  const urlLike = (value: string) =>
+    `${url.exec(value)?.[1]?.toLowerCase()}://${hex(value)}.example.test/`;
+
+  /** Replaces the addresses and URLs of a text by others, and the rest character by character. */
+  const proseLike = (value: string): string => {
+    const plain = withoutMarks(value);
+    return different(value, (stream) =>
+      plain.replaceAll(/[^\s<>"'(),;]+|[^]/gu, (word, at: number) => {
+        const [, bare = word, end = ""] = /^(.*?)([.:!?]?)$/su.exec(word) ?? [];
+        if (url.test(bare)) return urlLike(bare) + end;
+        if (email.test(bare)) return emailLike(bare) + end;
+        return alike(word, stream.subarray(at));
+      }),
+    );
+  };
+
+  const text = (value: string): string => {
+    if (value.trim() === "") return value;
+    if (email.test(value)) return emailLike(value);
+    if (url.test(value) && !/\s/.test(value)) return urlLike(value);
+    if (isoDate.test(value) || httpDate.test(value) || numericDate.test(value))
+      return different(value, (stream) => dateLike(value, stream));
+    if (isIPv4(value)) return different(value, (stream) => `198.18.${stream[0]}.${stream[1]}`);
+    if (isIPv6(value)) return different(value, ipv6Like);
+    if (isHex(value)) return different(value, (stream) => hexLike(value, stream));
+    const [prefix = ""] = idPrefix.exec(value) ?? [];
+    return prefix + proseLike(value.slice(prefix.length));
+  };
 
   return {
-    bytes,
-    whole,
-    words: (value) => value.replaceAll(/[^\s\p{P}\p{S}]+/gu, whole),
-    digits(value) {
-      const plain = value.replaceAll(/\D/g, "");
-      const core = plain.replace(/^0+/, "");
-      if (core.length < 2) return whole(value);
-      const made = different(core, core, (stream) => core.charAt(0) + alike(core.slice(1), stream));
-      const all = plain.slice(0, plain.length - core.length) + made;
-      let used = 0;
-      return value.replaceAll(/\d/g, () => all.charAt(used++));
+    text,
+    entry: (value) =>
+      email.test(value) || value.replaceAll(/[^\p{L}\p{N}]/gu, "").length >= shortestEntry
+        ? text(value)
+        : `entry-${String(bytes(value, 6).readUIntBE(0, 6)).padStart(15, "0")}`,
+    number(value) {
+      const [, sign = "", integer = "", fraction = "", exponent = ""] =
+        /^(-?)(\d+)(\.\d+)?(\D.*)?$/.exec(value) ?? [];
+      const isFlag = /^[01]$/.test(integer) && !/[1-9]/.test(fraction);
+      if (isFlag) return value;
+      return different(
+        value,
+        (stream) => sign + integerLike(integer, stream) + fractionLike(fraction, stream) + exponent,
+        (made) => made !== value,
+      );
     },
   };
 }
 
-const canonical = (value: string) => value.normalize("NFKC").toLowerCase();
+/** The rounds after which a text is too short to differ, such as a single letter. */
+const mostRounds = 50;
+
+/** The number of letters and digits from which two names of entries do not become one by chance. */
+const shortestEntry = 12;
+
+/** The digits that a number is compared by. The rest of a longer number does not matter. */
+const comparedDigits = 15;
+
+/** Returns an integer that has as many digits and is less, or one digit fewer for a power of ten. 0 and 1 stay. */
+function integerLike(integer: string, stream: Buffer): string {
+  const most = Number(integer.slice(0, comparedDigits));
+  if (most <= 1) return integer;
+  const power = 10 ** Math.min(integer.length - 1, comparedDigits - 1);
+  const least = most === power ? power / 10 : power;
+  const made = least + Math.floor((stream.readUIntBE(0, 6) / 2 ** 48) * (most - least));
+  const rest = Array.from(stream.subarray(6, Math.max(6, integer.length - comparedDigits + 6)));
+  return String(made) + rest.map((byte) => byte % 10).join("");
+}
+
+/** Replaces the digits of a fraction. Zeros stay: the number may have to be an integer. */
+const fractionLike = (fraction: string, stream: Buffer): string =>
+  /[1-9]/.test(fraction)
+    ? fraction.replaceAll(/\d/g, (_digit, at: number) => String((stream[at + 8] ?? 0) % 10))
+    : fraction;
+
+/** Returns a date from 1950 to 2029 in the same form. The month is a valid day too, and fractions and zones are 0. */
+function dateLike(value: string, stream: Buffer): string {
+  const moment = new Date(Date.UTC(1950, 0) + (stream.readUIntBE(0, 5) / 2 ** 40) * eightyYears);
+  const iso = moment.toISOString();
+  const [, digits, rest = ""] = isoDate.exec(value) ?? [];
+  if (digits !== undefined)
+    return (
+      digits.replaceAll(/\d/g, (_digit, at: number) => iso.charAt(at)) + rest.replaceAll(/\d/g, "0")
+    );
+  return httpDate.test(value)
+    ? moment.toUTCString()
+    : value.replaceAll(/\d+/g, (part) =>
+        part.length === 4
+          ? iso.slice(0, 4)
+          : String(Number(iso.slice(5, 7)))
+              .padStart(part.length, "0")
+              .slice(-2),
+      );
+}
+
+const eightyYears = Date.UTC(2030, 0) - Date.UTC(1950, 0);
+
+/** Returns an address of the network for documentation (RFC 3849). */
+const ipv6Like = (stream: Buffer): string =>
+  `2001:db8:${stream.toString("hex", 0, 12).match(/.{4}/g)?.join(":")}`;
 
 const isHex = (value: string) =>
-  /^[\da-f-]{16,}$/i.test(value) && /\d/.test(value) && /[a-f]/i.test(value);
+  uuid.test(value) || (/^[\da-f-]{16,}$/i.test(value) && /\d/.test(value) && /[a-f]/i.test(value));
 
 /** Replaces hex digits. In a UUID, the version and the variant stay. */
 function hexLike(value: string, stream: Buffer): string {
-  const isUuid = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i.test(value);
+  const isUuid = uuid.test(value);
   const isUpper = value === value.toUpperCase();
   const digits = Array.from(value, (digit, index) => {
     if (digit === "-" || (isUuid && (index === 14 || index === 19))) return digit;
@@ -75,26 +178,32 @@ function hexLike(value: string, stream: Buffer): string {
   return digits.join("");
 }
 
-/** Replaces letters and digits, and everything that is not ASCII. A text of punctuation alone becomes letters. */
-function alike(value: string, stream: Buffer): string {
-  const hasContent = /[A-Za-z\d]|[^\0-\u007f]/.test(value);
-  let index = 0;
+const marks = /[!-/:-@[-`{-~]/g;
+
+/** Replaces punctuation that is content and not shape, as in a password, by letters: three in a row, or most of a text. */
+function withoutMarks(value: string): string {
+  const { length } = value.replaceAll(/\s/g, "");
+  return (value.match(marks)?.length ?? 0) * 2 > length
+    ? value.replaceAll(marks, "x")
+    : value.replaceAll(/[!-/:-@[-`{-~]{3,}/g, (run) =>
+        run === "://" ? run : "x".repeat(run.length),
+      );
+}
+
+/** Replaces letters, digits and everything that is not ASCII. */
+function alike(word: string, stream: Buffer): string {
   let isFirst = true;
-  const characters = Array.from(value.normalize("NFC"), (character) => {
-    const byte = stream[index % Math.max(stream.length, 1)] ?? 0;
-    index += 1;
-    if (/\s/u.test(character)) return character;
+  const characters = Array.from(word, (character, index) => {
+    const byte = stream[index] ?? 0;
     if (/\p{Nd}/u.test(character)) {
-      const isZero = isFirst && character !== "0";
+      const digit = isFirst && character !== "0" ? 1 + (byte % 9) : byte % 10;
       isFirst = false;
-      return String(isZero ? 1 + (byte % 9) : byte % 10);
+      return String(digit);
     }
-    isFirst = false;
-    if (/\p{M}|\p{Cf}/u.test(character)) return "";
+    if (/[\p{M}\p{Cf}]/u.test(character)) return "";
+    if (/^[\s!-/:-@[-`{-~]$/u.test(character)) return character;
     const letter = lower.charAt(byte % 26);
-    if (/\p{Lu}|\p{Lt}/u.test(character)) return letter.toUpperCase();
-    if (/\p{L}/u.test(character) || character > "\u007f") return letter;
-    return hasContent ? character : letter;
+    return /[\p{Lu}\p{Lt}]/u.test(character) ? letter.toUpperCase() : letter;
   });
   return characters.join("");
 }

@@ -1,0 +1,24 @@
+/**
+ * Returns whether the name of a member looks like a field of a schema: a few words such as `firstName`, `line_1` or
+ * `@type`. Other names are data, such as the addresses in a map.
+ */
+export function isFieldName(name: string): boolean {
+  if (name.length > 64) return false;
+  const words = name.replace(/^(?:[@$]|_{1,2})/, "").split(/[_-]|(?<=[a-z\d])(?=[A-Z])/);
+  return (
+    words.length <= 8 &&
+    words.every((word, index) => (index === 0 ? firstWord : laterWord).test(word))
+  );
+}
+
+/** Letters with at most one digit: more digits make a user's name, unless they belong to a word such as `sha256`. */
+const firstWord = /^(?:[A-Za-z]+\d?|(?:sha|base|u?int|x)\d{2,3})$/i;
+const laterWord = new RegExp(`${firstWord.source}|^\\d$`, "i");
+
+/** Returns whether a text has the form of an event type: letters, such as `email.sent`, `orders/create` or `v2.paid`. */
+export const isTypeName = (text: string): boolean =>
+  text.length <= 100 &&
+  /^(?:v\d{1,2}[./])?[A-Za-z]{1,40}(?:[./:_-][A-Za-z]{1,40}){0,9}$/.test(text);
+
+/** Returns whether a text has the form of an id, as senders put it into a header. */
+export const isIdText = (text: string): boolean => /^[\w-]{1,100}$/.test(text);
