@@ -13,12 +13,11 @@ export function isFieldName(name: string): boolean {
 
 /** Letters with at most one digit: more digits make a user's name, unless they belong to a word such as `sha256`. */
 const firstWord = /^(?:[A-Za-z]+\d?|(?:sha|base|u?int|x)\d{2,3})$/i;
-const laterWord = new RegExp(`${firstWord.source}|^\\d$`, "i");
+const laterWord = new RegExp(`${firstWord.source}|^\\d{1,2}$`, "i");
 
-/** Returns whether a text has the form of an event type: letters, such as `email.sent`, `orders/create` or `v2.paid`. */
+/** Returns whether a text has the form of an event type: words such as `email.sent`, `orders/create` or `v2.paid`. */
 export const isTypeName = (text: string): boolean =>
-  text.length <= 100 &&
-  /^(?:v\d{1,2}[./])?[A-Za-z]{1,40}(?:[./:_-][A-Za-z]{1,40}){0,9}$/.test(text);
+  text.length <= 100 && /^[A-Za-z]{1,40}\d?(?:[./:_-][A-Za-z]{1,40}\d?){0,9}$/.test(text);
 
 /** Returns whether a text has the form of an id, as senders put it into a header. */
 export const isIdText = (text: string): boolean => /^[\w-]{1,100}$/.test(text);

@@ -28,12 +28,11 @@ const typeHeaders: ReadonlySet<string> = new Set([
 function isKept(name: string, value: string): boolean | undefined {
   if (idHeaders.has(name)) return isIdText(value);
   if (typeHeaders.has(name)) return isTypeName(value);
-  if (name === headerNames.attempt) return /^\d{1,4}$/.test(value);
-  if (name === "content-length") return /^\d{1,10}$/.test(value);
-  return name === "content-type" ? mediaType.test(value) : undefined;
+  return name === headerNames.attempt ? /^\d{1,4}$/.test(value) : undefined;
 }
 
-const mediaType = /^[a-z]+\/[a-z\d.+-]{1,60}(?:; ?charset=[a-z\d-]{1,20})?$/i;
+/** A media type, with the character set if nothing else follows. */
+const mediaType = /^[a-z]+\/[a-z\d.+-]{1,60}(?:; ?charset=[a-z\d-]{1,20}$)?/i;
 
 export interface RedactedHeaders {
   readonly headers: HeaderList;
@@ -56,8 +55,11 @@ export function redactedHeaders(
   const ids = new Set<string>();
   const valueOf = (name: string, value: string): string | undefined => {
     if (name === "host") return "localhost";
-    const isListed =
-      signature[0] === name ? undefined : redactor.keeps(name) || isKept(name, value);
+    // The length is that of the new body.
+    if (name === "content-length") return "0";
+    if (name === "content-type") return mediaType.exec(value)?.[0];
+    if (name === signature[0]) return "";
+    const isListed = redactor.keeps(name) || isKept(name, value);
     if (isListed === undefined) return signature.includes(name) ? "" : undefined;
     if (!isListed) return redactor.text(value);
     redactor.note(name);

@@ -7,7 +7,7 @@ export interface Substitutes {
   readonly text: (value: string) => string;
   /** Replaces the name of an entry in a map. Short names become longer, so that two do not become one. */
   readonly entry: (value: string) => string;
-  /** Replaces the digits of a number: as many digits, and not greater, so that the limits of a schema hold. */
+  /** Replaces the digits of a number. The whole part has as many, and is less, so that the limits of a schema hold. */
   readonly number: (value: string) => string;
 }
 
@@ -179,15 +179,14 @@ function hexLike(value: string, stream: Buffer): string {
 }
 
 const marks = /[!-/:-@[-`{-~]/g;
+const markRuns = new RegExp(`${marks.source}{3,}`, "g");
 
 /** Replaces punctuation that is content and not shape, as in a password, by letters: three in a row, or most of a text. */
 function withoutMarks(value: string): string {
   const { length } = value.replaceAll(/\s/g, "");
   return (value.match(marks)?.length ?? 0) * 2 > length
     ? value.replaceAll(marks, "x")
-    : value.replaceAll(/[!-/:-@[-`{-~]{3,}/g, (run) =>
-        run === "://" ? run : "x".repeat(run.length),
-      );
+    : value.replaceAll(markRuns, (run) => (run === "://" ? run : "x".repeat(run.length)));
 }
 
 /** Replaces letters, digits and everything that is not ASCII. */
