@@ -1,5 +1,6 @@
 import { getEventListeners } from "node:events";
-import { run } from "./run.js";
+import { importedModules } from "./lib/module.js";
+import { reportEnded, run } from "./run.js";
 
 /** How long a command may take to stop before a note is printed, in milliseconds. */
 const noticedMs = 500;
@@ -62,7 +63,21 @@ const flushed = (stream: NodeJS.WriteStream) =>
 setInterval(() => {}, 60_000);
 
 const { env, stdin, stdout, stderr } = process;
-const code = await run(process.argv.slice(2), {
+const words = process.argv.slice(2);
+
+let hasThrown = false;
+process.on("uncaughtExceptionMonitor", () => (hasThrown = true));
+
+/** A module of the user may call `process.exit()`, whose code would be read as the result of the command. */
+function onExit(exitCode: number): void {
+  if (importedModules.length === 0) return;
+  // Node has printed an uncaught error, and exits with 1.
+  if (signalCode !== undefined) process.exitCode = signalCode;
+  else if (exitCode === 0 || !hasThrown) process.exitCode = reportEnded(words, { stderr });
+}
+
+process.on("exit", onExit);
+const code = await run(words, {
   env,
   stdin,
   stdout,
@@ -71,6 +86,7 @@ const code = await run(process.argv.slice(2), {
   urgent: urgent.signal,
 });
 await Promise.all([stdout, stderr].map(flushed));
+process.off("exit", onExit);
 process.exitCode = signalCode ?? (outputFailed ? 1 : code);
 // Interrupted work, and connections of a module that the command imported, may keep the process alive.
 process.exit();

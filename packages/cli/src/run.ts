@@ -4,6 +4,7 @@ import { commands } from "./commands.js";
 import { Failure, messageOf, UsageError } from "./errors.js";
 import { helpOf, overview } from "./help.js";
 import { conceal } from "./lib/mask.js";
+import { importedModules } from "./lib/module.js";
 import { didYouMean, nearest } from "./lib/nearest.js";
 import { writeJson, writeLines } from "./lib/terminal/output.js";
 import { paintFor } from "./paint.js";
@@ -25,6 +26,22 @@ export async function run(words: readonly string[], process: Process): Promise<0
     if (process.signal.aborted && (error as Error).name === "AbortError") return 1;
     return report(error, entry?.name, ownOf(args).includes("--json"), process);
   }
+}
+
+/**
+ * Reports that a module of the user ended the process before the command did. Writes synchronously, because nothing runs
+ * after it.
+ *
+ * @returns the exit code
+ */
+export function reportEnded(words: readonly string[], process: Pick<Process, "stderr">): 2 {
+  const args = asOptions(words);
+  const error = new UsageError(
+    `${anyOf.format(importedModules)} ended the process, so the command has no result.`,
+    "Let it only export the value that the command uses, without calling process.exit() or starting a server.",
+  );
+  writeError(error, entryOf(args)?.name, ownOf(args).includes("--json"), process);
+  return 2;
 }
 
 /** Rewrites `help sign` to `sign --help`, and `version` to `--version`. */
@@ -108,21 +125,31 @@ function unknownCommand(args: readonly string[]): UsageError {
   return new UsageError(`The command ${first} does not exist.`, hint);
 }
 
-/** Writes one line: the cause, then the fix. */
+/** Reports an error. Resolves to the exit code. */
 async function report(
   error: unknown,
   name: string | undefined,
   json: boolean,
-  { stderr }: Process,
+  process: Process,
 ): Promise<1 | 2 | 3> {
   const isOurs = error instanceof UsageError || error instanceof Failure;
   const { codeOf } = await import("@svc-webhooks/core");
   const code = isOurs ? error.code : (codeOf(error) ?? "unexpected_error");
   const [message, hint] = [messageOf(error), isOurs ? error.hint : ""];
-  const program = name === undefined ? "svc-webhooks" : `svc-webhooks ${name}`;
-  if (json) writeJson(stderr, { error: { code, message, ...(hint && { hint }) } });
-  else writeLines(stderr, [[`${program}: `, message, hint && ` ${hint}`]]);
+  writeError({ code, message, hint }, name, json, process);
   const isWrongUsage = error instanceof UsageError || (!isOurs && codeOf(error) !== undefined);
   if (isWrongUsage) return 2;
   return error instanceof Failure ? error.exitCode : 1;
+}
+
+/** Writes one line: the cause, then the fix. */
+function writeError(
+  { code, message, hint }: Pick<UsageError, "message" | "hint"> & { readonly code: string },
+  name: string | undefined,
+  json: boolean,
+  { stderr }: Pick<Process, "stderr">,
+): void {
+  const program = name === undefined ? "svc-webhooks" : `svc-webhooks ${name}`;
+  if (json) writeJson(stderr, { error: { code, message, ...(hint && { hint }) } });
+  else writeLines(stderr, [[`${program}: `, message, hint && ` ${hint}`]]);
 }

@@ -7,6 +7,9 @@ import { patienceMs, withPatience } from "./patience.js";
 /** A module of the user's application. */
 export type Exports = Readonly<Record<string, unknown>>;
 
+/** The modules that were imported, such as `--admin inbox.admin.js`. Each of them may end the process. */
+export const importedModules: string[] = [];
+
 /**
  * Imports the module that an option names. From then on, `console.log` writes to stderr, because stdout has the output of
  * the command only.
@@ -31,6 +34,7 @@ export async function loadModule(
     const problem = stats ? "is not a file" : "does not exist";
     throw new UsageError(`${flag} ${file} ${problem}.`, example);
   }
+  importedModules.push(`${flag} ${file}`);
   Object.assign(console, { log: console.error, info: console.error, debug: console.error });
   const late = () =>
     new Failure(
