@@ -21,9 +21,10 @@ async function sizeOf(input: string, options: RolldownOptions = {}): Promise<num
 
 /**
  * Maximum size of a package's own code in bytes, minified and gzipped. In November 2026, the largest
- * adapter has 1,611: a third of it names the middleware that has consumed a body.
+ * adapter has 1,660: a third of it names the middleware that has consumed a body, and 60 end a response whose
+ * headers middleware has sent.
  */
-const budgets = { adapter: 1_620, store: 2_700 } as const;
+const budgets = { adapter: 1_660, store: 2_700 } as const;
 
 /** The maximum sizes of entries that do more, with the reasons. */
 const ownBudgets: Readonly<Record<string, number>> = {

@@ -65,6 +65,8 @@ export function webhooks(
     const reading: Reading = {};
     // `headers` is a getter, so it is read once.
     const { headers } = request;
+    // Middleware that begins a response later, such as one for timeouts, ends it too.
+    const isBegun = response.headersSent;
     try {
       const outcome = await receiver.receive({
         method: request.method ?? "",
@@ -78,30 +80,47 @@ export function webhooks(
       // HTTP/2 has no `Connection` header.
       send(
         response,
+        isBegun,
         outcome,
         isLate && request.httpVersionMajor === 1 ? { Connection: "close" } : {},
       );
       stopWaiting(request, response, isLate);
     } catch (error) {
-      // Only a response that middleware patched throws here. If it were left open, the sender would wait forever.
-      console.error("svc-webhooks: the response could not be sent:", error);
-      response.destroy();
+      // Middleware patched or began the response. If it were left open, the sender would wait forever.
+      report(error);
+      // Without an error, HTTP/2 would end the response as if it were complete.
+      response.destroy(error as Error);
     }
   };
 }
 
-function send(response: ServerResponse, outcome: Outcome, framing: Record<string, string>): void {
-  // The client disconnected, or timeout middleware has already responded.
-  if (response.headersSent || response.destroyed) return;
+function send(
+  response: ServerResponse,
+  isBegun: boolean,
+  outcome: Outcome,
+  framing: Record<string, string>,
+): void {
+  // The client disconnected, or other code has already responded, or will do so.
+  if (response.destroyed || response.writableEnded || response.headersSent !== isBegun) return;
   // The response is built for every request, because a wrapped receiver may change any part of an outcome.
   const { status, headers, body } = answer(outcome);
-  // A 204 must not have a Content-Length (RFC 9110, section 8.6).
-  if (body) framing["Content-Length"] = String(Buffer.byteLength(body));
-  // A spread creates an object that Node iterates over more slowly.
-  // Not chained: middleware may have replaced a method with one that returns nothing.
-  response.writeHead(status, Object.assign(framing, headers));
+  if (isBegun) {
+    const error = new Error("middleware sent the headers");
+    // The sender must not read the status of the middleware as that of the outcome.
+    if (response.statusCode !== status) throw error;
+    report(error);
+  } else {
+    // A 204 must not have a Content-Length (RFC 9110, section 8.6).
+    if (body) framing["Content-Length"] = String(Buffer.byteLength(body));
+    // A spread creates an object that Node iterates over more slowly.
+    // Not chained: middleware may have replaced a method with one that returns nothing.
+    response.writeHead(status, Object.assign(framing, headers));
+  }
   response.end(body);
 }
+
+const report = (error: unknown) =>
+  console.error("svc-webhooks: the response is incomplete:", error);
 
 /**
  * Stops waiting for the rest of a body: closes the stream on HTTP/2, or the connection on HTTP/1 if the body is late.

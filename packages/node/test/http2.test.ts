@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import type { IncomingMessage, RequestListener } from "node:http";
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import {
   connect,
   constants,
@@ -11,7 +11,7 @@ import type { AddressInfo } from "node:net";
 import { text as streamToText } from "node:stream/consumers";
 import { webhooks } from "@svc-webhooks/node";
 import { fakeClock } from "@svc-webhooks/testing";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { eventBody, signed, unsigned, type TestDelivery } from "@svc-webhooks/kit/deliveries";
 import { gate } from "@svc-webhooks/kit/gate";
 import { observedReceiver } from "@svc-webhooks/kit/receivers";
@@ -20,14 +20,14 @@ import { settled } from "@svc-webhooks/kit/settled";
 /** Serves a receiver with `node:http2`, behind the middleware `before`, and opens one session to it. */
 async function serve(
   options: Parameters<typeof observedReceiver>[0] = {},
-  before?: (request: IncomingMessage) => unknown,
+  before?: (request: IncomingMessage, response: ServerResponse) => unknown,
 ) {
   const observed = observedReceiver(options);
   const handler = webhooks(observed.receiver);
   const reading = gate();
   const listener = async (...[request, response]: Parameters<RequestListener>) => {
     // A listener starts the reading, which `before` may have to prevent.
-    await (before ? before(request) : request.once("data", () => reading.open()));
+    await (before ? before(request, response) : request.once("data", () => reading.open()));
     void handler(request, response);
   };
   // Its requests and responses are compatible with those of `node:http`, but have types of their own.
@@ -62,6 +62,17 @@ test("processes a delivery over HTTP/2", async () => {
     status: 200,
     text: '{"status":"processed"}',
   });
+});
+
+test("resets a stream whose headers middleware has sent with another status", async () => {
+  const print = vi.spyOn(console, "error").mockReturnValue();
+  onTestFinished(() => print.mockRestore());
+  const { post } = await serve({}, (_request, response) => response.flushHeaders());
+  const delivery = unsigned();
+  await expect(replyOf(post(delivery).end(delivery.body))).rejects.toMatchObject({
+    code: "ERR_HTTP2_STREAM_ERROR",
+  });
+  expect(print).toHaveBeenCalledTimes(1);
 });
 
 test.each([

@@ -149,6 +149,44 @@ describe.each(platforms)("on $name", ({ mount }) => {
     expect(calls).toEqual([]);
   });
 
+  describe("a response whose headers middleware has sent", () => {
+    const flushes: Middleware = (_request, response, next) => {
+      response.flushHeaders();
+      next();
+    };
+
+    const line = [
+      "svc-webhooks: the response is incomplete:",
+      expect.objectContaining({ message: "middleware sent the headers" }),
+    ];
+
+    test("is ended if its status is that of the outcome", async () => {
+      const calls = printed();
+      const port = await listen(mount(observedReceiver().receiver, flushes));
+      expect(await send(port, await signed())).toMatchObject({ status: 200, code: "processed" });
+      expect(calls).toEqual([line]);
+    });
+
+    test("is not destroyed while middleware delays its end", async () => {
+      printed();
+      const delays: Middleware = (_request, response, next) => {
+        const end = response.end.bind(response) as (body: unknown) => void;
+        // A compressing middleware ends the response once its stream has ended.
+        Object.assign(response, { end: (body: unknown) => void setImmediate(() => end(body)) });
+        next();
+      };
+      const port = await listen(mount(observedReceiver().receiver, flushes, delays));
+      expect(await send(port, await signed())).toMatchObject({ status: 200, code: "processed" });
+    });
+
+    test("is destroyed if its status is another one", async () => {
+      const calls = printed();
+      const port = await listen(mount(observedReceiver().receiver, flushes));
+      await expect(send(port, unsigned())).rejects.toMatchObject({ code: "ECONNRESET" });
+      expect(calls).toEqual([line]);
+    });
+  });
+
   test("leaves a destroyed response alone", async () => {
     const calls = printed();
     const { receiver, reported } = observedReceiver({ maxBodyBytes: 1 });
