@@ -1,6 +1,11 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { createServer as createHttps } from "node:https";
+import type { AddressInfo } from "node:net";
 import { sign } from "@svc-webhooks/core";
 import { listen } from "@svc-webhooks/kit/servers";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { key, valid } from "../../sandbox/test/network/certificates.js";
 import { toolList } from "../src/tools/all.js";
 import { connect, endpointOf, post, receiverUrl, secret } from "./support.js";
 
@@ -285,5 +290,43 @@ describe("conformance", () => {
     const failures = (result.facts?.["failures"] ?? []) as readonly { readonly source: string }[];
     expect(failures[0]?.source).toMatch(/, .+: ./);
     expect(result.cause).not.toBe("");
+  });
+});
+
+describe("a receiver that cannot be reached", () => {
+  /** Serves HTTPS with a self-signed certificate, or HTTP. Returns the port. */
+  async function serve(isTls: boolean): Promise<number> {
+    const server = isTls ? createHttps({ key, cert: valid }) : createServer();
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    onTestFinished(() => void server.close());
+    return (server.address() as AddressInfo).port;
+  }
+
+  test.each([
+    ["https", true, "tls", /^The certificate is self-signed\. .+ NODE_EXTRA_CA_CERTS/],
+    ["https", false, "tls", /does not use TLS on this port|during the TLS handshake/],
+    ["http", true, "connection_closed", /serves HTTPS, use an https: URL/],
+  ])("%s to a port with TLS %j is explained by conformance", async (scheme, isTls, code, cause) => {
+    const { call } = await connect(["--secret-env", "SECRET", "--write"]);
+    const url = `${scheme}://localhost:${await serve(isTls)}/`;
+    expect(await call("conformance", { url })).toMatchObject({
+      ok: false,
+      code,
+      happened: "No response arrived from the receiver, so no case was judged.",
+      cause: expect.stringMatching(cause),
+      next_step: expect.stringContaining("Only the user"),
+    });
+  });
+
+  test("is not a mistake of the receiver", async () => {
+    const { call } = await connect(["--secret-env", "SECRET", "--write"]);
+    const url = `https://localhost:${await serve(true)}/`;
+    const found = { code: "tls", happened: "The receiver cannot be reached." };
+    expect(await call("doctor", { url })).toMatchObject(found);
+    expect(await call("deliver", { mode: "signed", url })).toMatchObject(found);
+    const nothing = { url: "http://localhost:9/" };
+    expect(await call("conformance", nothing)).toMatchObject({ code: "unreachable" });
+    expect(await call("doctor", nothing)).toMatchObject({ ...found, code: "unreachable" });
   });
 });

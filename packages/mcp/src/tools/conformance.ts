@@ -1,4 +1,9 @@
-import { receiverConformance, type ConformanceResult } from "svc-webhooks/workbench";
+import {
+  ConnectionError,
+  explainConnection,
+  receiverConformance,
+  type ConformanceResult,
+} from "svc-webhooks/workbench";
 import { z } from "zod";
 import { receiverUrl, secretName } from "./inputs.js";
 import { tool } from "./tool.js";
@@ -31,11 +36,21 @@ export const conformance = tool({
   async run({ secrets, hosts }, { url, secret, timeout_seconds }, signal) {
     const target = hosts.target(url);
     const key = secrets.get(secret);
+    let unreached: string | undefined;
     const results = await receiverConformance(target.url.href, {
       secret: key,
       timeoutMs: timeout_seconds * 1_000,
       signal,
       lookup: target.lookup,
+      async explainError(error) {
+        const explained = await explainConnection(error, target.url);
+        if (!(explained instanceof ConnectionError)) {
+          unreached = isUnreachable(error) ? "unreachable" : undefined;
+          return undefined;
+        }
+        unreached = target.url.protocol === "https:" ? "tls" : "connection_closed";
+        return explained.message;
+      },
     });
     const failures = results.filter(({ status }) => status === "failed");
     const count = (status: ConformanceResult["status"]) =>
@@ -64,6 +79,17 @@ export const conformance = tool({
         next_step: "Call timeline to see how real deliveries ended.",
       };
     }
+    if (unreached !== undefined) {
+      return {
+        ok: false,
+        code: unreached,
+        happened: "No response arrived from the receiver, so no case was judged.",
+        cause: broken.reason,
+        facts,
+        next_step:
+          "Apply the fix that the cause names, then call conformance again. Only the user can change how this server is started.",
+      };
+    }
     return {
       ok: false,
       code: broken.level === "must" ? "contract_broken" : "recommendation_missed",
@@ -75,3 +101,6 @@ export const conformance = tool({
     };
   },
 });
+
+const isUnreachable = (error: NodeJS.ErrnoException) =>
+  /^(?:ECONNREFUSED|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$/.test(error.code ?? "");

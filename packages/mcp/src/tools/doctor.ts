@@ -1,6 +1,7 @@
 import { diagnose } from "svc-webhooks/workbench";
 import { z } from "zod";
 import { receiverUrl, secretName } from "./inputs.js";
+import { happenedOf } from "./texts.js";
 import { tool } from "./tool.js";
 
 export const doctor = tool({
@@ -61,7 +62,7 @@ export const doctor = tool({
     return {
       ok: false,
       code: first.id,
-      happened: "The receiver made a mistake.",
+      happened: happenedOf(first.id, "The receiver made a mistake."),
       cause: first.cause,
       fix: first.fix,
       facts,

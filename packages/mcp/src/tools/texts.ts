@@ -18,3 +18,7 @@ export const resultOf = (
   otherwise: Sentences & { readonly code: string },
 ): Sentences & { readonly code: string } =>
   code === undefined ? otherwise : { code, ...sentencesOf(code) };
+
+/** Returns what happened, for a finding that may be no mistake of the receiver. */
+export const happenedOf = (id: string, otherwise: string): string =>
+  ["tls", "unreachable"].includes(id) ? "The receiver cannot be reached." : otherwise;

@@ -12,7 +12,7 @@ import {
   type Reply,
 } from "svc-webhooks/workbench";
 import type { World } from "../../world.js";
-import { resultOf } from "../texts.js";
+import { happenedOf, resultOf } from "../texts.js";
 import type { Report } from "../tool.js";
 import type { DeliveryMode, DeliveryTamper } from "./modes.js";
 
@@ -78,7 +78,7 @@ export async function toReceiver(
   return {
     ok: false,
     code: id,
-    happened: "The receiver did not respond as it must.",
+    happened: happenedOf(id, "The receiver did not respond as it must."),
     cause,
     fix,
     facts,
