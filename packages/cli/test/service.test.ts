@@ -348,7 +348,9 @@ describe("what the interface has no route for comes from the sandbox:", () => {
     expect(code).toBe(0);
     const time = /\d\d [A-Z][a-z]{2} \d\d:\d\d:\d\dZ/.source;
     expect(stdout).toMatch(
-      new RegExp(`\nattempt .+\n1 +${time} +refused +\\d+ *\n2 +${time} +500 +\\d+ *\n$`),
+      new RegExp(
+        `\nattempt .+\n1 +${time} +refused +\\d+ *\n2 +${time} +500 +\\d+ *\nAttempt 1: Nothing is listening on port 9 of 127\\.0\\.0\\.1\\.\n$`,
+      ),
     );
   });
 

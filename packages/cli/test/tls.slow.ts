@@ -3,6 +3,8 @@ import { createServer as createPlain } from "node:http";
 import { createServer, type ServerOptions } from "node:https";
 import type { AddressInfo } from "node:net";
 import { writeFileSync } from "node:fs";
+import { freePort } from "@svc-webhooks/kit/free-port";
+import { openSandbox } from "@svc-webhooks/kit/sandboxes";
 import { until } from "@svc-webhooks/kit/until";
 import { expect, onTestFinished, test } from "vitest";
 import { clientOnly, expired, key, valid } from "../../sandbox/test/network/certificates.js";
@@ -148,6 +150,42 @@ test("each command names an https: URL of a port without TLS", async () => {
   expect(await outputsOf(await receiver(undefined))).toEqual(
     inEach(/(?:The receiver does not use TLS on this port|during the TLS handshake)\. .+ HTTPS\./),
   );
+});
+
+test("dev and events get print the sandbox's reason for an untrusted certificate", async () => {
+  const app = newFile("app.mjs");
+  const { url } = await openSandbox({ clock: "real" });
+  writeFileSync(
+    app,
+    `import { createServer } from "node:https";
+    createServer(${JSON.stringify({ key, cert: valid })}).listen(process.env.PORT);`,
+  );
+  const to = `https://localhost:${await freePort()}/`;
+  const env = { SVC_BASE_URL: url, PORT: undefined };
+  const dev = start(["dev", "--to", to, "--", process.execPath, app], env);
+  const reason =
+    "The certificate is self-signed. To trust it, start the sandbox with NODE_EXTRA_CA_CERTS=FILE";
+  await dev.shows(/Your app did not respond: .+/);
+  expect(dev.output.stdout).toContain(`Your app did not respond: ${reason}`);
+
+  const base = ["--base-url", url];
+  const { data } = (await json(["events", "list", ...base])).value as {
+    readonly data: readonly { readonly event_id: string; readonly last_response?: string }[];
+  };
+  const { event_id = "" } = data.find(({ last_response }) => last_response === "tls") ?? {};
+  const { value } = await json(["events", "get", event_id, ...base]);
+  expect(value["results"]).toEqual([
+    {
+      n: 1,
+      started_at: expect.any(String),
+      result: "tls",
+      ms: expect.any(Number),
+      reason: expect.stringContaining(reason),
+    },
+  ]);
+  const { stdout } = await cli(["events", "get", event_id, ...base]);
+  expect(stdout).toContain(`Attempt 1: ${reason}`);
+  await dev.interrupt();
 });
 
 test("each command suggests https: for an http: URL of a port that serves HTTPS", async () => {

@@ -1,7 +1,7 @@
 import type { BulkRedelivery, Client, WebhookEvent } from "@svc-webhooks/client";
 import { command } from "../command.js";
 import { Failure } from "../errors.js";
-import { attemptsFromSandbox } from "../lib/control.js";
+import { attemptsFromSandbox, reasonFromSandbox } from "../lib/control.js";
 import { wholeNumber } from "../lib/number.js";
 import { createProgress } from "../lib/terminal/progress.js";
 import { endpointOption, serviceOptions, withService } from "../lib/service.js";
@@ -12,7 +12,7 @@ export const eventsGet = command({
   usage: "<event_id>",
   args: ["event_id"],
   details: [
-    "Prints a delivery. The attempts and the responses are shown only with the sandbox, because the service's interface does not return them. With --json, prints the delivery, plus { results } from the sandbox.",
+    "Prints a delivery. The attempts and the responses are shown only with the sandbox, because the service's interface does not return them. If an attempt got no response, the sandbox's reason is shown too. With --json, prints the delivery, plus { results } from the sandbox.",
   ],
   examples: ["svc-webhooks events get evt_…"],
   options: { endpoint: endpointOption, ...serviceOptions },
@@ -21,17 +21,37 @@ export const eventsGet = command({
       const { args, options, show, stdout, signal } = context;
       const [event_id = ""] = args;
       const event = await find(client, event_id, options.endpoint, signal);
-      const results = await attemptsFromSandbox(client, event.delivery_id, signal);
-      const rows = results?.map(({ n, started_at, result, ms }) => [
+      const attempts = await attemptsFromSandbox(client, event.delivery_id, signal);
+      if (!attempts) {
+        show(event, fields({ ...event }));
+        return 0;
+      }
+      const results = [];
+      for (const { isTampered, ...attempt } of attempts) {
+        const reason =
+          attempt.status === undefined
+            ? await reasonFromSandbox(client, event.delivery_id, attempt, signal)
+            : undefined;
+        results.push({
+          ...attempt,
+          ...(isTampered && { tampered: true }),
+          ...(reason !== undefined && { reason }),
+        });
+      }
+      const rows = results.map(({ n, started_at, result, ms }) => [
         n,
         shortTime(started_at),
         result,
         ms,
       ]);
-      const lines = rows
-        ? ["", ...table(["attempt", "started_at", "result", "ms"], rows, stdout)]
-        : [];
-      show({ ...event, ...(results && { results }) }, [...fields({ ...event }), ...lines]);
+      const reasons = new Map(results.map(({ reason = "", n }) => [reason, n]));
+      reasons.delete("");
+      show({ ...event, results }, [
+        ...fields({ ...event }),
+        "",
+        ...table(["attempt", "started_at", "result", "ms"], rows, stdout),
+        ...Array.from(reasons, ([reason, n]) => `Attempt ${textOf(n)}: ${reason}`),
+      ]);
       return 0;
     }),
 });

@@ -1,6 +1,12 @@
 import type { Client, WebhookEvent } from "@svc-webhooks/client";
 import type { Context } from "../command.js";
-import { addLogLines, type Attempt, type Followed, type FollowDeliveries } from "../lib/control.js";
+import {
+  addLogLines,
+  reasonFromSandbox,
+  type Attempt,
+  type Followed,
+  type FollowDeliveries,
+} from "../lib/control.js";
 import { isHandled, refusalOf } from "../lib/outcome.js";
 import { excerpt } from "../lib/terminal/text.js";
 import { textOf } from "../lib/terminal/table.js";
@@ -35,7 +41,11 @@ export function createTimeline(
       const last = known.get(delivery_id) ?? { status: "", state: "", printed: 0, n: undefined };
       if (last.state !== state) {
         const { attemptsMade: attempts = [] } = event;
-        for (const attempt of attempts.slice(last.printed)) print(event, attempt);
+        for (const attempt of attempts.slice(last.printed)) {
+          await print(event, attempt, () =>
+            reasonFromSandbox(client, delivery_id, attempt, signal),
+          );
+        }
         last.printed = attempts.length;
         last.n = attempts.at(-1)?.n;
         last.status = String(event.status);
@@ -66,7 +76,11 @@ export function createTimeline(
     return data;
   }
 
-  function print({ delivery_id, type }: WebhookEvent, attempt: Attempt): void {
+  async function print(
+    { delivery_id, type }: WebhookEvent,
+    attempt: Attempt,
+    reasonOf: () => Promise<string | undefined>,
+  ): Promise<void> {
     const { started_at, n, result, status, code, ms } = attempt;
     if (json) {
       show({ at: started_at, delivery_id, type, attempt: n, result, ms }, []);
@@ -82,8 +96,10 @@ export function createTimeline(
       `${textOf(ms)} ms`,
     ];
     const first = line.flatMap((part, index) => (index === 0 ? [part] : ["  ", part]));
-    const reasons = explained.has(result) ? [] : reasonsOf(status, code, result);
+    const isExplained = explained.has(result);
     explained.add(result);
+    const reason = isExplained || status !== undefined ? undefined : await reasonOf();
+    const reasons = isExplained ? [] : reasonsOf(status, code, reason ?? `${result}.`);
     show({}, [first, ...reasons.map((text) => `  ${text}`)]);
   }
 }
@@ -92,9 +108,9 @@ export function createTimeline(
 function reasonsOf(
   status: Attempt["status"],
   code: Attempt["code"],
-  result: string,
+  unanswered: string,
 ): readonly string[] {
-  if (status === undefined) return [`Your app did not respond: ${result}.`];
+  if (status === undefined) return [`Your app did not respond: ${unanswered}`];
   if (status === 404 && code === undefined)
     return [
       "Your app probably has no route for POST requests at this path. Mount the receiver there, or pass its URL with --to.",

@@ -71,19 +71,45 @@ export const attemptsFromSandbox = async (
   attemptsIn((await deliveryFromSandbox(client, delivery_id, signal))?.attempts);
 
 /**
- * Returns a delivery, or undefined if the service is not a sandbox or does not have it.
+ * Returns the sentences in which the sandbox explains why an attempt got no response, or undefined if it has none.
  *
  * @throws the reason of `signal` (as a rejection)
  */
-export async function deliveryFromSandbox(
+export async function reasonFromSandbox(
+  client: Client,
+  delivery_id: unknown,
+  { n }: Pick<Attempt, "n">,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const path = `/attempts/${encodeURIComponent(String(n))}`;
+  const attempt = await deliveryFromSandbox<{ readonly error?: { readonly text?: unknown } }>(
+    client,
+    delivery_id,
+    signal,
+    path,
+  );
+  const text = attempt?.error?.text;
+  return typeof text === "string" && text !== "" ? text : undefined;
+}
+
+/**
+ * Returns a delivery, or a part of it, or undefined if the service is not a sandbox or does not have it.
+ *
+ * @param path the path of the part
+ * @throws the reason of `signal` (as a rejection)
+ */
+export async function deliveryFromSandbox<
+  Part = { readonly attempts: unknown; readonly endpoint_id: unknown },
+>(
   { request }: Client,
   delivery_id: unknown,
   signal: AbortSignal,
-): Promise<{ readonly attempts: unknown; readonly endpoint_id: unknown } | undefined> {
+  path = "",
+): Promise<Part | undefined> {
   try {
     // Another service may omit the id, or send a lone surrogate in it.
     const id = encodeURIComponent(Buffer.from(String(delivery_id)).toString());
-    return await request("GET", `/_sandbox/deliveries/${id}`, {}, once(signal));
+    return await request<Part>("GET", `/_sandbox/deliveries/${id}${path}`, {}, once(signal));
   } catch (error) {
     signal.throwIfAborted();
     // Another service may respond to an unknown path with any status, or with a web page.
