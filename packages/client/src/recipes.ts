@@ -27,7 +27,7 @@ export interface BulkRedelivery {
   /** The number of accepted requests. With `dryRun`, the number of requests that would be made. */
   readonly redelivered: number;
   /**
-   * The number of deliveries that cannot be redelivered (409): another attempt is running, or has succeeded.
+   * The number of deliveries that cannot be redelivered (409), for example because another attempt is running.
    */
   readonly skipped: number;
   /** The number of requests that failed otherwise. */

@@ -123,7 +123,7 @@ export interface ReconcileReport extends Readonly<Record<RecordState, number>> {
   readonly reachedSince: boolean;
   /** The number of missing deliveries that `redeliver` has requested. */
   readonly redelivered: number;
-  /** The number of missing deliveries that cannot be requested, because another attempt is running or has succeeded (409). */
+  /** The number of missing deliveries that cannot be requested now, for example because another attempt is running (409). */
   readonly skipped: number;
   /** The number of missing deliveries for which the sender has refused another attempt (other 4xx). */
   readonly refused: number;

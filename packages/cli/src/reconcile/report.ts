@@ -70,35 +70,41 @@ export function jsonOf(found: Found): object {
 }
 
 /** The fields: what each one counts, and the next step if it is not 0. */
-const rowsOf = ({
-  report,
-  redelivers,
-}: Found): readonly (readonly [string, number, string, string])[] => [
-  ["done", report.done, "handled", ""],
-  ["running", report.running, "a handler is running", ""],
-  ["failed", report.failed, "arrived, but no run has succeeded", "find handler_failed in the log"],
-  ["parked", report.parked, "given to onParked", "fix the cause, then resume them"],
-  ["queued", report.queued, "waiting or dead in the queue", "svc-webhooks inbox stats"],
-  [
-    "missing",
-    report.missingCount,
-    "not acknowledged, and without a record",
-    redelivers ? "run this command again to check" : "add --redeliver",
-  ],
-  [
-    "lost",
-    report.lostCount,
-    "acknowledged, but neither handled nor in a queue",
-    "find what lost the data",
-  ],
-  [
-    "unknown",
-    report.unknown,
-    "another status or type",
-    "without --type: call reconcile() with a map",
-  ],
-  ["young", report.young, "younger than --grace", ""],
-];
+const rowsOf = (found: Found): readonly (readonly [string, number, string, string])[] => {
+  const { report } = found;
+  return [
+    ["done", report.done, "handled", ""],
+    ["running", report.running, "a handler is running", ""],
+    [
+      "failed",
+      report.failed,
+      "arrived, but no run has succeeded",
+      "find handler_failed in the log",
+    ],
+    ["parked", report.parked, "given to onParked", "fix the cause, then resume them"],
+    ["queued", report.queued, "waiting or dead in the queue", "svc-webhooks inbox stats"],
+    ["missing", report.missingCount, "not acknowledged, and without a record", repairOf(found)],
+    [
+      "lost",
+      report.lostCount,
+      "acknowledged, but neither handled nor in a queue",
+      "find what lost the data",
+    ],
+    [
+      "unknown",
+      report.unknown,
+      "another status or type",
+      "without --type: call reconcile() with a map",
+    ],
+    ["young", report.young, "younger than --grace", ""],
+  ];
+};
+
+/** Returns the next step for missing deliveries. */
+function repairOf(found: Found): string {
+  if (isArchived(found)) return "none: the endpoint is archived";
+  return found.redelivers ? "run this command again to check" : "add --redeliver";
+}
 
 /** The most ids of a field that are printed. */
 const mostIds = 10;
@@ -150,13 +156,15 @@ const pageLines = ({ report }: Found): readonly Line[] =>
     ? [`${pageLink("docs/reconcile", "what-it-reports")} explains each field.`]
     : [];
 
-function requestLines({ report, redelivers, unusable }: Found): readonly Line[] {
+function requestLines({ report, redelivers, unusable, messages }: Found): readonly Line[] {
   const { redelivered, skipped, refused, missingCount } = report;
   if (!redelivers || missingCount === 0) return [];
   const results = [
     `Redelivered: ${redelivered} of ${missingCount} missing deliveries.`,
-    skipped > 0 && `Skipped, because another attempt is running or has succeeded: ${skipped}.`,
-    refused > unusable && `Refused by the service: ${refused - unusable}.`,
+    skipped > 0 &&
+      `Skipped by the service: ${skipped}. Its first reason: ${messages.skipped ?? ""}`,
+    refused > unusable &&
+      `Refused by the service: ${refused - unusable}. Its first reason: ${messages.refused ?? ""}`,
     unusable > 0 && `Not requested, because they have no usable event_id: ${unusable}.`,
   ];
   return [results.filter((text) => text !== false).join(" ")];

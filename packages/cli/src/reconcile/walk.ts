@@ -31,6 +31,8 @@ export interface Walked {
   readonly isComplete: boolean;
   /** How many missing deliveries could not be requested, because no request can have their event id. */
   readonly unusable: number;
+  /** The service's first message about a delivery that it did not accept: with 409, or with another status. */
+  readonly messages: { readonly skipped?: string; readonly refused?: string };
   /** The error that ended the list, the last look at the queue or the redelivery, or the reason of `signal`. */
   readonly error?: unknown;
 }
@@ -51,6 +53,7 @@ export async function walk(given: Walk): Promise<Walked> {
   let lookError: unknown;
   let requested = 0;
   let unusable = 0;
+  const messages: { skipped?: string; refused?: string } = {};
   const reader = readingUntil(signal, records);
 
   async function* listed(): AsyncGenerator<WebhookEvent> {
@@ -89,6 +92,8 @@ export async function walk(given: Walk): Promise<Walked> {
           : async (_id, { event_id }) => {
               const query = { webhook_endpoint_id, signal };
               await client.webhookEvents.redeliver(event_id, query).catch((error: unknown) => {
+                if (isSvcError(error) && error.status !== undefined)
+                  messages[error.status === 409 ? "skipped" : "refused"] ??= error.message;
                 if (!isUnusableId(error)) throw error;
                 unusable += 1;
                 throw Object.assign(error, { status: 400 });
@@ -111,6 +116,7 @@ export async function walk(given: Walk): Promise<Walked> {
       report: settled,
       isComplete: listError === undefined && reader.unread() === 0,
       unusable,
+      messages,
       error: signal.aborted ? signal.reason : error,
     };
   } catch (error) {
