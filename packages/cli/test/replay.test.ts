@@ -1,5 +1,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
+import type { IncomingHttpHeaders } from "node:http";
 import { tmpdir } from "node:os";
+import { buffer } from "node:stream/consumers";
+import { verify } from "@svc-webhooks/core";
 import { outcomeTexts } from "@svc-webhooks/core/outcomes";
 import { gate } from "@svc-webhooks/kit/gate";
 import { listen } from "@svc-webhooks/kit/servers";
@@ -56,6 +59,25 @@ const hostileBody = fc
     { maxLength: 20 },
   )
   .map((parts) => Uint8Array.from(parts.flat()));
+
+test("--resign signs the service's requests with another secret", async () => {
+  const got: { readonly headers: IncomingHttpHeaders; readonly body: string }[] = [];
+  const port = await listen((request, response) => {
+    void buffer(request).then((body) => {
+      got.push({ headers: request.headers, body: String(body) });
+      response.end();
+    });
+  });
+  const file = await captureOf('{"type":"email.sent"}');
+  const other = "whsec_another_secret_of_an_endpoint";
+  const words = ["replay", file, "--to", `http://127.0.0.1:${port}/`, "--resign"];
+  const { code } = await cli([...words, "--secret-env=OTHER"], { env: { OTHER: other } });
+  expect(code).toBe(0);
+  const [{ headers, body } = { headers: {}, body: "" }] = got;
+  expect(headers["x-svc-delivery-id"]).toBe("dlv_0");
+  const signature = headers["x-svc-signature"];
+  expect(await verify(body, String(signature), other)).toMatchObject({ ok: true });
+});
 
 test("any bodies survive listen --save and replay", async () => {
   await fc.assert(

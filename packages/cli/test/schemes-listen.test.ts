@@ -205,7 +205,7 @@ describe("replay --scheme", () => {
   });
 
   test.each([
-    ["--resign without a scheme", ["--resign"], /--resign needs --scheme/],
+    ["--resign without a scheme or a secret", ["--resign"], /secret is missing/],
     ["--resign without a secret", ["--scheme=stripe", "--resign"], /secret is missing/],
     ["a secret without --resign", ["--scheme=stripe", "--secret-env=SECRET"], /without --resign/],
   ])("refuses %s", async (_what, args, text) => {

@@ -343,9 +343,9 @@ describe("wrong usage", () => {
       /--header needs --scheme/,
     ],
     [
-      "a capture without a scheme",
-      ["verify", "--secret-env=KEY", "--capture=f"],
-      /--capture needs --scheme/,
+      "a capture with a signature",
+      ["verify", "--secret-env=KEY", "--capture=f", "--signature=x"],
+      /--capture already contains the signature/,
     ],
     ["a time without a scheme", ["sign", "--secret-env=KEY", "--at=1"], /--at needs --scheme/],
     [

@@ -3,6 +3,7 @@ import { createHash, createHmac } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { captureFile, captureLine } from "./capturing.js";
 import { cli, json, newFile, secret } from "./support.js";
 
 // The tests sign with node:crypto, as a user's code does.
@@ -193,5 +194,44 @@ describe("verify", () => {
         next_step: expect.stringContaining(createHash("sha256").update(body).digest("hex")),
       },
     });
+  });
+});
+
+describe("a capture of the service", () => {
+  const event = '{ "type": "email.sent" }';
+  const secretOption = "--secret-env=SECRET";
+
+  test("is verified without --scheme", async () => {
+    const file = await captureFile({ body: event }, { body: `${event} ` });
+    for (const line of ["1", "2"]) {
+      const { code, stdout } = await cli([
+        "verify",
+        secretOption,
+        "--capture",
+        file,
+        "--line",
+        line,
+      ]);
+      expect([code, stdout]).toEqual([0, "The signature is genuine.\n"]);
+    }
+  });
+
+  test("is explained without --scheme", async () => {
+    const file = newFile("changed.jsonl");
+    const request = JSON.parse(
+      await captureLine({ body: JSON.stringify(JSON.parse(event)) }),
+    ) as object;
+    const changed = { ...request, body: Buffer.from(event).toString("base64") };
+    writeFileSync(file, JSON.stringify(changed));
+    const { value } = await json(["verify", secretOption, "--capture", file, "--explain"]);
+    expect(value).toMatchObject({ ok: false, mistake: "reserialised_json" });
+  });
+
+  test("without a signature is not genuine", async () => {
+    const file = newFile("unsigned.jsonl");
+    const request = JSON.parse(await captureLine({ body: event })) as object;
+    writeFileSync(file, JSON.stringify({ ...request, headers: [] }));
+    const { code, stdout } = await cli(["verify", secretOption, "--capture", file]);
+    expect([code, stdout]).toEqual([1, expect.stringContaining("signature_missing")]);
   });
 });

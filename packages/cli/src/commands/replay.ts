@@ -59,7 +59,7 @@ interface Sent {
 const responseMs = 30_000;
 
 export const replay = command({
-  usage: "<file> --to <url> [--scheme <name> --resign --secret-env <name>]",
+  usage: "<file> --to <url> [--scheme <name>] [--resign --secret-env <name>]",
   args: ["file"],
   details: [
     "Sends the requests in a file written by svc-webhooks listen --save (- reads stdin). Each body is sent byte for byte, with the documented headers, Idempotency-Key and Content-Type. Every request goes to the given URL; saved paths are ignored, and redirects are not followed.",

@@ -1,8 +1,9 @@
-import { verify as verdictOf } from "@svc-webhooks/core";
+import { headerNames, verify as verdictOf } from "@svc-webhooks/core";
 import { explain, type Explanation } from "@svc-webhooks/explain";
 import { command } from "../command.js";
 import { paint } from "../paint.js";
 import { UsageError } from "../errors.js";
+import { headerOf } from "../lib/delivery-headers.js";
 import { differenceLines } from "../lib/difference.js";
 import { readBody } from "../lib/read.js";
 import {
@@ -13,7 +14,7 @@ import {
   secretOptions,
 } from "../lib/secret.js";
 import { escaped } from "../lib/terminal/text.js";
-import { arrivedOptions } from "../schemes/arrived.js";
+import { arrivedOptions, readArrived } from "../schemes/arrived.js";
 import { schemeOption, senderOf } from "../schemes/table.js";
 import { assertWithScheme } from "../schemes/with-scheme.js";
 import { verifySender } from "./verify-sender.js";
@@ -32,7 +33,7 @@ const options = {
 } as const;
 
 export const verify = command({
-  usage: "--signature <value> | --scheme <name> --header <line> < body",
+  usage: "--signature <value> | --scheme <name> --header <line> < body | --capture <file>",
   details: [
     "Exits with 0 if the signature matches the exact bytes of the body (with --scheme, if the delivery is accepted), and otherwise with 1.",
     "--explain checks for common mistakes, such as a body that was parsed and serialized again, or a secret with a newline, and reports the one that produces this signature. The signature is still not accepted. Unlike svc-webhooks listen, this command does not accept the previous secret either. A signature with upper-case hex digits is accepted; --explain then prints a note on stderr.",
@@ -41,13 +42,15 @@ export const verify = command({
   ],
   examples: [
     "svc-webhooks verify --explain --secret-env SVC_WEBHOOK_SECRET --signature sha256=… < body.json",
+    "svc-webhooks verify --explain --secret-env SVC_WEBHOOK_SECRET --capture deliveries.jsonl",
     "svc-webhooks verify --json --secret-env NEW --signature sha256=… --body body.json",
     "svc-webhooks verify --scheme stripe --header 'Stripe-Signature: t=…' --secret-env NAME < body.json",
     "svc-webhooks verify --scheme github --capture deliveries.jsonl --secret-env NAME --explain",
   ],
   options,
   async run(context) {
-    const { signature, header, at, capture } = context.options;
+    const { header, at, capture } = context.options;
+    let { signature } = context.options;
     const { json, note, show } = context;
     const sender = senderOf(context.options);
     if (sender && signature !== undefined) {
@@ -58,8 +61,14 @@ export const verify = command({
     }
     if (capture === undefined) bodyFirst(context.options);
     if (sender) return verifySender(sender, context);
-    assertWithScheme({ header, at, capture });
-    if (signature === undefined) {
+    assertWithScheme({ header, at });
+    if (capture !== undefined && signature !== undefined) {
+      throw new UsageError(
+        "--capture already contains the signature.",
+        "Remove --signature, or --capture.",
+      );
+    }
+    if (capture === undefined && signature === undefined) {
       throw new UsageError(
         "--signature is missing.",
         "svc-webhooks verify --help lists its arguments and options.",
@@ -67,7 +76,9 @@ export const verify = command({
     }
     const secret = await requireSecret(context);
     const previousSecrets = await readPreviousSecrets(context);
-    const body = await readBody(context);
+    const captured = capture === undefined ? undefined : await readArrived(context);
+    const body = captured?.body ?? (await readBody(context));
+    if (captured) signature = headerOf(captured.headers, headerNames.signature);
 
     const spoilt = spoiltSecret(secret);
     if (spoilt) {
@@ -78,7 +89,7 @@ export const verify = command({
     const verdict = await verdictOf(body, signature, secret);
     if (verdict.ok) {
       show({ ok: true, mistake: null }, [[paint("green", "The signature is genuine.")]]);
-      if (context.options.explain && signature !== signature.toLowerCase()) note(upperCase);
+      if (context.options.explain && signature !== signature?.toLowerCase()) note(upperCase);
       return 0;
     }
     const isExplained = json || context.options.explain;

@@ -1,14 +1,13 @@
-import { headerNames } from "@svc-webhooks/core";
+import { headerNames, sign } from "@svc-webhooks/core";
 import type { Context } from "../command.js";
 import { UsageError } from "../errors.js";
 import type { Captured } from "../lib/capture.js";
 import { deliveryHeaders, headerOf, senderHeaders } from "../lib/delivery-headers.js";
-import type { secretOptions } from "../lib/secret.js";
+import { requireSecret, type secretOptions } from "../lib/secret.js";
 import type { HeaderList } from "../lib/target.js";
 import { identityOf } from "./identity.js";
 import { requireSigningSecret } from "./signing-secret.js";
 import { allSenders, senderOf, type Sender, type schemeOption } from "./table.js";
-import { assertWithScheme } from "./with-scheme.js";
 
 /** How captured requests are sent again. */
 export interface Source {
@@ -43,31 +42,44 @@ function sourceOfService({ note }: SourceContext): Source {
 /**
  * Returns the source that the options select.
  *
- * @throws UsageError (as a rejection) for `--resign` without a scheme or a secret, and for a secret without `--resign`
+ * @throws UsageError (as a rejection) for `--resign` without a secret, and for a secret without `--resign`
  */
 export async function sourceOf(context: SourceContext): Promise<Source> {
   const { options } = context;
   const { resign } = options;
   const sender = senderOf(options);
-  if (!sender) assertWithScheme({ resign });
   if (!resign) {
     const isGiven = options["secret-env"] ?? options["secret-file"] ?? options["secret-stdin"];
     if (isGiven) {
       throw new UsageError(
         "A secret has no effect without --resign.",
-        "Add --scheme <name> --resign, or remove the secret.",
+        "Add --resign, or remove the secret.",
       );
     }
     return sender
       ? sourceOfSender(sender, async ({ headers }) => senderHeaders(headers))
       : sourceOfService(context);
   }
-  // `--resign` needs a scheme.
-  const { scheme, sign } = sender as Sender;
-  const secret = await requireSigningSecret(context, sender as Sender);
-  return sourceOfSender(sender as Sender, async (captured) => {
+  if (!sender) {
+    const secret = await requireSecret(context);
+    // A secret that cannot sign is wrong usage.
+    await sign("", secret);
+    const source = sourceOfService(context);
+    return {
+      ...source,
+      async headersOf(captured) {
+        const kept = (await source.headersOf(captured)).filter(
+          ([name]) => name.toLowerCase() !== headerNames.signature,
+        );
+        return [...kept, ["X-SVC-Signature", await sign(captured.body, secret)]];
+      },
+    };
+  }
+  const { scheme, sign: signAs } = sender;
+  const secret = await requireSigningSecret(context, sender);
+  return sourceOfSender(sender, async (captured) => {
     const { deliveryId, type } = await identityOf(scheme, captured);
-    const signed = await sign(captured.body, { secret, deliveryId, type });
+    const signed = await signAs(captured.body, { secret, deliveryId, type });
     const kept = senderHeaders(captured.headers).filter(
       ([name]) => !Object.hasOwn(signed, name.toLowerCase()),
     );
