@@ -313,7 +313,7 @@ test.each([
   ["no file", [], /<file> is missing/],
   ["a file that does not exist", ["/no/file"], /cannot be read/],
   ["a folder without captures", [newFolder], /no \.jsonl file/],
-  ["a file of something else", [otherFile], /Line 1 of the file is not a request/],
+  ["a file of something else", [otherFile], /Line 1 of \S+ is not a request/],
 ] as const)("%s is wrong usage", async (_what, args, message) => {
   const given = args.map((one) => (typeof one === "string" ? one : one()));
   const { code, stderr } = await cli(["drift", ...given]);

@@ -1,4 +1,5 @@
 import { writeFileSync } from "node:fs";
+import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
 import { textOf } from "../src/lib/read.js";
 import { cli, newFile, secret } from "./support.js";
@@ -40,7 +41,7 @@ const readers: readonly (readonly [(file: string) => readonly string[], string])
   [(file) => ["sign", "--body", file, "--secret-file", file], "The secret from --secret-file"],
   [
     (file) => ["event-types", "list", "--base-url", nowhere, "--api-key-file", file],
-    "The secret from --api-key-file",
+    "The API key from --api-key-file",
   ],
   [
     (file) => ["doctor", nowhere, "--secret-env=SECRET", "--previous-secret-file"].concat(file),
@@ -225,5 +226,60 @@ describe("a value that begins with a dash", () => {
     const { code, stderr } = await cli([...email, nowhere, "--html", next]);
     expect(stderr).toMatch(/--html has no value, because \S+ is an option\./);
     expect(code).toBe(2);
+  });
+});
+
+describe("a wrong input names its source and its fix", () => {
+  const keyFile = () => fileWith("svc_live_1234\nsecond line\n");
+  const large = Buffer.alloc(2 ** 26 + 1);
+
+  test.each<[string, readonly string[], RegExp, Uint8Array?]>([
+    [
+      "an API key with two lines in a file",
+      ["event-types", "list", "--base-url", nowhere, "--api-key-file", "KEY"],
+      /The API key from --api-key-file must be printable ASCII/,
+    ],
+    [
+      "an API key with white space in a variable",
+      ["event-types", "list", "--base-url", nowhere, "--api-key-env", "SPACED"],
+      /The API key in SPACED must be printable ASCII/,
+    ],
+    [
+      "a port that does not exist",
+      ["listen", "--port=99999", "--secret-env=SECRET"],
+      /For example, write --port 4011\./,
+    ],
+    [
+      "a large body on stdin",
+      ["sign", "--secret-env=SECRET"],
+      /sign: The body on stdin is larger than 64 MiB\./,
+      large,
+    ],
+    [
+      "a folder as the body",
+      ["sign", "--secret-env=SECRET", "--body=/"],
+      /sign: \/ is a folder\. Pass a file\./,
+    ],
+    [
+      "a URL of a module that does not exist",
+      ["reconcile", "--endpoint=we_1", "--receiver=file:///no/receiver.mjs"],
+      /--receiver file:\/\/\/no\/receiver\.mjs does not exist/,
+    ],
+  ])("%s", async (_what, words, text, input = new Uint8Array()) => {
+    const args = words.map((word) => (word === "KEY" ? keyFile() : word));
+    const { code, stderr } = await cli(args, { input, env: { SPACED: "svc live" } });
+    expect([code, stderr]).toEqual([2, expect.stringMatching(text)]);
+  });
+
+  test("a module may be named by its URL", async () => {
+    const path = newFile("events.mjs");
+    writeFileSync(path, "export const nothing = 1;");
+    const { stderr } = await cli([
+      "drift",
+      fileWith(captured),
+      "--schemas",
+      String(pathToFileURL(path)),
+    ]);
+    expect(stderr).toContain("exports no schemas");
   });
 });

@@ -518,7 +518,7 @@ test("the file's name is redacted too, and nothing is overwritten", async () => 
 });
 
 test.each([
-  ["a line that is not a request", "{}\n", /Line 1 of the file is not a request/],
+  ["a line that is not a request", "{}\n", /Line 1 of \S+ is not a request/],
   ["an empty file", "", /contains no request/],
 ])("%s is wrong usage, and writes nothing", async (_what, text, message) => {
   const file = newFile("x.jsonl");

@@ -175,7 +175,7 @@ test("a broken line is reported, and the others are sent", async () => {
   expect(code).toBe(1);
   expect(stdout).toContain("failed  line 3  not a request written by listen --save\n");
   expect(stdout).toContain("failed  line 4  not a request");
-  expect(stdout).toContain("Sent 2: 2 succeeded, 2 failed.\n");
+  expect(stdout).toContain("Sent 2: 2 succeeded, 0 failed. Lines that are not requests: 2.\n");
   expect(got).toHaveLength(2);
 });
 
@@ -219,7 +219,12 @@ test("a file whose first line is not a request is one error", async () => {
 describe("refuses", () => {
   test.each([
     ["a file that does not exist", ["/no/file", "--to=http://localhost:1"], 2, /ENOENT/],
-    ["a folder", [tmpdir(), "--to=http://localhost:1"], 2, /EISDIR/],
+    [
+      "a folder",
+      [tmpdir(), "--to=http://localhost:1"],
+      2,
+      /: \S+ is a folder\. Pass a capture file\.\n$/,
+    ],
     ["an external target", ["FILE", "--to=http://192.0.2.1/"], 2, /--allow-external/],
     ["a wrong number", ["FILE", "--to=http://localhost:1", "--concurrency=0"], 2, /1 to 100/],
     ["a wrong --only", ["FILE", "--to=http://localhost:1", "--only=failed"], 2, /--only genuine/],

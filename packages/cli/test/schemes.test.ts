@@ -149,6 +149,17 @@ describe("verify --explain names", () => {
       expect(text).toMatch(/^[\w`].+\.$/s);
   });
 
+  test("both keys as the fix for a sender that signs with the text of the secret", async () => {
+    const { value } = await explained(
+      "standard-webhooks",
+      standard(base64Secret),
+      event,
+      base64Secret,
+      time,
+    );
+    expect(value["fix"]).toMatch(/^If the sender signs with the text, .+ both keys: .+#polar/);
+  });
+
   test.each(["discord", "sendgrid", "standard-webhooks-ed25519"])(
     "a body of %s that was formatted, which no HMAC can show",
     async (name) => {

@@ -85,6 +85,8 @@ export const replay = command({
     const counts = { sent: 0, succeeded: 0, failed: 0 };
     /** The number of requests that were refused when they arrived, and are signed again. */
     let refused = 0;
+    /** The number of lines that are not requests, which count as failed although nothing was sent. */
+    let unreadable = 0;
     const running = new Set<Promise<void>>();
     const write = (value: object, lines: readonly Line[]) => {
       progress.clear();
@@ -129,6 +131,7 @@ export const replay = command({
       isFirst = false;
       if (!captured) {
         const error = "not a request written by listen --save";
+        unreadable += 1;
         fail({ line: number, status: null, error }, `line ${number}  ${error}`);
       } else if (await isWanted(captured)) {
         if (given.resign && captured.verdict !== "genuine") refused += 1;
@@ -150,9 +153,10 @@ export const replay = command({
       );
     }
     const { sent, succeeded, failed } = counts;
+    const lines = unreadable > 0 ? ` Lines that are not requests: ${unreadable}.` : "";
     const interrupted = signal.aborted ? "Interrupted. " : "";
     show({ summary: { ...counts, interrupted: signal.aborted } }, [
-      `${interrupted}Sent ${sent}: ${succeeded} succeeded, ${failed} failed.`,
+      `${interrupted}Sent ${sent}: ${succeeded} succeeded, ${failed - unreadable} failed.${lines}`,
     ]);
     if (refused > 0) {
       note(

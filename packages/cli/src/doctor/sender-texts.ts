@@ -32,7 +32,7 @@ function textsOf(
       fix: "Accept only signatures made with the endpoint's secret.",
     },
     wrong_secret: {
-      fix: `Give both this command and the receiver the secret that ${name} shows for this endpoint, without quotes or white space. To compare a captured delivery with a secret, run svc-webhooks verify --scheme ${option} --capture … --explain.`,
+      fix: `Give both this command and the receiver the secret that the sender shows for this endpoint, without quotes or white space. To compare a captured delivery with a secret, run svc-webhooks verify --scheme ${option} --capture … --explain.`,
     },
   };
 }

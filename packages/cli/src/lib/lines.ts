@@ -1,6 +1,6 @@
 import type { Context } from "../command.js";
 import { messageOf, UsageError } from "../errors.js";
-import { mostBytes, mostMiB, openInput, textOf } from "./read.js";
+import { isFolder, mostBytes, mostMiB, openInput, textOf } from "./read.js";
 
 export interface Line {
   /** The line number, starting at 1. */
@@ -61,6 +61,7 @@ export async function* linesOf(
   } catch (error) {
     if (context.signal.aborted) return;
     if (error instanceof UsageError) throw error;
+    if (isFolder(error)) throw new UsageError(`${path} is a folder.`, "Pass a capture file.");
     throw new UsageError(`${what} cannot be read: ${messageOf(error)}.`, "Check the path.");
   }
 }

@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
-import { pathToFileURL } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { Failure, messageOf, UsageError } from "../errors.js";
 import { patienceMs, withPatience } from "./patience.js";
 
@@ -27,7 +27,7 @@ export async function loadModule(
   example: string,
   signal: AbortSignal,
 ): Promise<Exports> {
-  const path = resolve(file);
+  const path = file.startsWith("file:") ? fileURLToPath(file) : resolve(file);
   const stats = statSync(path, { throwIfNoEntry: false });
   // Node would read a device to its end, which it may not have.
   if (!stats?.isFile()) {

@@ -8,8 +8,10 @@ import { UsageError } from "../errors.js";
 export function wholeNumber(flag: string, text: string, min: number, max: number): number {
   const value = Number(text);
   if (/^\d{1,15}$/.test(text) && value >= min && value <= max) return value;
+  // The first ports are those of the system.
+  const example = max === 65_535 ? 4_011 : Math.max(min, 1);
   throw new UsageError(
     `${flag} must be a whole number from ${min} to ${max}.`,
-    `For example, write ${flag} ${Math.max(min, 1)}.`,
+    `For example, write ${flag} ${example}.`,
   );
 }

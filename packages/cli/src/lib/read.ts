@@ -103,11 +103,22 @@ async function readLimited(
     }
   } catch (error) {
     signal.throwIfAborted();
+    if (isFolder(error)) throw new UsageError(`${path} is a folder.`, "Pass a file.");
     throw new UsageError(`${what} cannot be read: ${messageOf(error)}.`, "Check the path.");
   }
-  if (bytes > most) throw new UsageError(`${what} is larger than ${limit}.`, "Check the path.");
+  if (bytes > most) throw tooLarge(what, path, limit);
   return Buffer.concat(read);
 }
+
+function tooLarge(what: string, path: string, limit: string): UsageError {
+  if (path !== "-") return new UsageError(`${what} is larger than ${limit}.`, "Check the path.");
+  const subject = what.replace(/^t/, "T");
+  return new UsageError(`${subject} on stdin is larger than ${limit}.`, "Check the input.");
+}
+
+/** Returns whether reading failed because the path is that of a folder. */
+export const isFolder = (error: unknown): boolean =>
+  (error as NodeJS.ErrnoException).code === "EISDIR";
 
 /**
  * Decodes UTF-8, without a byte order mark.

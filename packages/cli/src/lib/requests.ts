@@ -20,12 +20,13 @@ export async function* requestsIn(
   file: string,
   context: Pick<Context, "stdin" | "signal">,
 ): AsyncGenerator<CapturedLine> {
+  const name = file === "-" ? "stdin" : file;
   let count = 0;
   for await (const { text, number } of linesOf("The capture file", file, context)) {
     const captured = parseCaptured(text);
     if (!captured) {
       throw new UsageError(
-        `Line ${number} of the file is not a request written by listen --save.`,
+        `Line ${number} of ${name} is not a request written by listen --save.`,
         useCaptureFile,
       );
     }
@@ -33,7 +34,7 @@ export async function* requestsIn(
     yield { captured, line: number };
   }
   if (count === 0 && !context.signal.aborted) {
-    throw new UsageError("The file contains no request.", useCaptureFile);
+    throw new UsageError(`${name} contains no request.`, useCaptureFile);
   }
 }
 

@@ -110,11 +110,23 @@ export async function secretFrom(
       `Write the name of a variable, not its value: --${flag}-env ${example}.`,
     );
   }
-  if (secret !== undefined && secret !== "") return conceal(secret);
+  if (secret !== undefined && secret !== "") {
+    if (flag === "api-key") assertKey(secret, `in ${name}`);
+    return conceal(secret);
+  }
   const state = secret === undefined ? "not set" : "empty";
   throw new UsageError(
     `The environment variable ${name} is ${state}.`,
     "Set it in the environment of this command.",
+  );
+}
+
+/** @throws UsageError for an API key that no header can have */
+function assertKey(key: string, source: string): void {
+  if (/^[!-~]+$/.test(key)) return;
+  throw new UsageError(
+    `The API key ${source} must be printable ASCII without white space.`,
+    "Pass the key as the service shows it, without another line, quotes or white space.",
   );
 }
 
@@ -126,10 +138,11 @@ async function secretIn(flag: string, path: string, context: InputContext): Prom
   const read = known.get(stdin) ?? new Map<string, string>();
   const earlier = read.get(path);
   if (earlier !== undefined) return earlier;
-  const what = path === "-" ? "the secret" : `The secret from ${flag}`;
+  const subject = flag === "--api-key-file" ? "The API key" : "The secret";
+  const what = path === "-" ? subject.replace("T", "t") : `${subject} from ${flag}`;
   const secret = (await readSecretText(what, path, context)).replace(/\r?\n$/, "");
-  if (secret === "")
-    throw new UsageError(`The secret from ${flag} is empty.`, "Pass the whole secret.");
+  if (secret === "") throw new UsageError(`${subject} from ${flag} is empty.`, "Pass all of it.");
+  if (subject === "The API key") assertKey(secret, `from ${flag}`);
   known.set(stdin, read.set(path, secret));
   return conceal(secret);
 }

@@ -22,7 +22,7 @@ export function schemeTexts({
     signature_mismatch: [
       "The signature does not match any valid secret.",
       `\`secret\` is not this endpoint's current signing secret at ${name}, or something modified the body before it got here.`,
-      `Compare \`secret\` with the secret that ${name} shows for this endpoint. If they match, look for a proxy or a parser that rewrites the body.`,
+      `Compare \`secret\` with the secret that the sender shows for this endpoint. If they match, look for a proxy or a parser that rewrites the body.`,
     ],
     delivery_id_missing: [
       "The signature is genuine, but the delivery has no id.",

@@ -34,7 +34,7 @@ const notDecoded: Look = async ({ scheme, arrived, secret }) => {
         id: "secret_not_decoded",
         text: "The text of the secret was used as the key, but this scheme decodes the secret first.",
         remedy:
-          "Decode the text after `whsec_` from base64, and use the resulting bytes as the key.",
+          "If the sender signs with the text, as Polar does with its older secrets, pass the receiver both keys: the secret, and its text as bytes. docs/schemes.md#polar shows how. If your own code signs, decode the text after `whsec_` from base64, and use the resulting bytes as the key.",
       };
     }
   }
