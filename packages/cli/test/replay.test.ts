@@ -62,11 +62,9 @@ const hostileBody = fc
 
 test("--resign signs the service's requests with another secret", async () => {
   const got: { readonly headers: IncomingHttpHeaders; readonly body: string }[] = [];
-  const port = await listen((request, response) => {
-    void buffer(request).then((body) => {
-      got.push({ headers: request.headers, body: String(body) });
-      response.end();
-    });
+  const port = await listen(async (request, response) => {
+    got.push({ headers: request.headers, body: String(await buffer(request)) });
+    response.end();
   });
   const file = await captureOf('{"type":"email.sent"}');
   const other = "whsec_another_secret_of_an_endpoint";
