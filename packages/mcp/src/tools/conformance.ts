@@ -103,4 +103,6 @@ export const conformance = tool({
 });
 
 const isUnreachable = (error: NodeJS.ErrnoException) =>
-  /^(?:ECONNREFUSED|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$/.test(error.code ?? "");
+  /^(?:ECONNREFUSED|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$/.test(
+    error.code ?? "",
+  );
