@@ -1,9 +1,8 @@
 import { attemptRange } from "../lib/attempt-range.js";
-import { setMaxListeners } from "node:events";
 import type { Settings, SuccessRule } from "../assumptions/table.js";
 import { messageOf } from "../errors.js";
 import { faultDelayMs, faultStatus } from "../faults.js";
-import { clearTimeout, realNow, setTimeout } from "../lib/timers.js";
+import { realNow } from "../lib/timers.js";
 import type {
   ReceivedResponse,
   Failure,
@@ -16,6 +15,7 @@ import type { World } from "../world.js";
 import {
   type AttemptRecord,
   type DeliveryRecord,
+  type EndpointRecord,
   type FaultRecord,
   type Tamper,
   type Trigger,
@@ -23,127 +23,147 @@ import {
 import { mutated } from "./mutate.js";
 import { deliveryHeaders, signature, signingSecret } from "./signing.js";
 import { tampered } from "./tamper.js";
+import { createTimeLimit } from "./time-limit.js";
 
-/** Makes single attempts: signs, sends within the time limit, and records the result. It does not schedule them. */
+/** What an attempt is made for. */
+export interface AttemptOrder {
+  readonly trigger: Trigger;
+  /** Tampering that a person requested. It takes the place of a fault's. */
+  readonly tamper?: Tamper | undefined;
+  /** The fault that applies, in place of the endpoint's next one. */
+  readonly fault?: FaultRecord | undefined;
+}
+
+/** The facts that are fixed when an attempt starts. Later changes of records and assumptions do not affect it. */
+interface Attempt extends AttemptOrder {
+  readonly delivery: DeliveryRecord;
+  readonly endpoint: EndpointRecord;
+  readonly number: number;
+  readonly startedAt: number;
+  /** The real time, in milliseconds. */
+  readonly startedReal: number;
+  readonly secret: string;
+  readonly rule: SuccessRule;
+}
+
+/**
+ * Makes single attempts in three steps: starts one, sends its request within the time limit, and records the results.
+ * It does not schedule them.
+ */
 export function createAttempts(world: World, transport: Transport) {
-  const { state, ledger, clock, faults } = world;
+  const { state, clock, ledger } = world;
+  const timeLimit = createTimeLimit(clock);
   let isClosed = false;
-  let stopping = new AbortController();
 
   /** Whether the sandbox was closed, or reset since the delivery was created. */
   const isGone = (delivery: DeliveryRecord) =>
     isClosed || state.deliveries.get(delivery.id) !== delivery;
 
-  /**
-   * Makes one attempt and records it. The endpoint's next fault applies to it, unless `applied` is given. Resolves to
-   * undefined if the sandbox was closed or reset meanwhile. Never rejects.
-   */
-  const make = async (
-    delivery: DeliveryRecord,
-    trigger: Trigger,
-    requested: Tamper | undefined,
-    applied?: FaultRecord,
-  ): Promise<AttemptRecord | undefined> => {
-    const endpoint = state.endpoints.get(delivery.endpointId);
-    if (!endpoint || isGone(delivery)) return undefined;
-    delivery.attempt += 1;
-    const number = delivery.attempt;
-    const startedAt = clock.now();
-    const startedReal = realNow();
-    const fault = applied ?? faults.take(endpoint.id, delivery.id);
-    const tamper = requested ?? faultTamper(fault);
-    const rule = ledger.get("delivery.success");
-    const rotation = ledger.get("rotation");
-    const secret = signingSecret(endpoint, delivery.pinnedSecret, rotation, startedAt);
-    if (rotation.mode === "pinned") delivery.pinnedSecret ??= secret;
-    state.deliveries.put(delivery);
-
-    let request: OutgoingRequest = { url: endpoint.url, headers: [], body: delivery.body };
-    const results = await within(delivery.id, rule.timeoutMs, async (signal) => {
-      const key = ledger.get("secret.key");
-      const { body, signatures } = tamper
-        ? await tampered(tamper, delivery.body, endpoint, secret, key)
-        : await signed(delivery, fault, secret, key);
-      const headers = deliveryHeaders(delivery, number, signatures);
-      request = { url: endpoint.url, headers, body };
-      return sendUnder(transport, clock, fault, request, delivery.id, signal);
-    }).catch(notSent);
-    if (isGone(delivery)) return undefined;
-
-    const realMs = Math.round(realNow() - startedReal);
-    const ms = clock.mode === "manual" ? Math.max(clock.now() - startedAt, realMs) : realMs;
-    const records = results.map((sent) => {
-      const record: AttemptRecord = {
-        n: attemptRange(delivery.attempts).last + 1,
-        attempt: number,
-        trigger,
-        startedAt,
-        url: endpoint.url,
-        headers: request.headers,
-        ...(tamper === undefined ? {} : { tamper }),
-        ...(request.body === delivery.body ? {} : { body: request.body }),
-        ...(fault === undefined ? {} : { faultId: fault.id }),
-        ms,
-        ok: "response" in sent && isSuccess(sent.response.status, rule),
-        ...("response" in sent ? { response: captured(sent.response) } : { error: sent.error }),
-      };
-      state.addAttempt(delivery, record);
-      return record;
-    });
-    state.deliveries.put(delivery);
-    // A receiver may reject one of two copies because it is still processing the other.
-    return records.find(({ ok }) => ok) ?? records[0];
-  };
-
-  /** Runs `send` with a time limit. It is measured on the clock in manual mode, otherwise in real time. */
-  const within = async (
-    id: string,
-    timeoutMs: number,
-    send: (signal: AbortSignal) => Promise<readonly Sent[]>,
-  ): Promise<readonly Sent[]> => {
-    const text = `The receiver did not respond within ${timeoutMs / 1_000} s (A-10).`;
-    const controller = new AbortController();
-    let cancel: (() => void) | undefined;
-    const deadline = new Promise<readonly Sent[]>((resolve) => {
-      const expire = () => {
-        resolve([{ error: { kind: "timeout", text } }]);
-        controller.abort();
-      };
-      if (clock.mode === "manual") {
-        cancel = clock.at(clock.now() + timeoutMs, { kind: "timeout", id }, expire);
-      } else {
-        const timer = setTimeout(expire, timeoutMs);
-        cancel = () => clearTimeout(timer);
-      }
-      // Every running attempt adds a listener to this signal.
-      setMaxListeners(0, stopping.signal);
-      stopping.signal.addEventListener("abort", expire, { signal: controller.signal });
-    });
-    try {
-      return await Promise.race([send(controller.signal), deadline]);
-    } finally {
-      cancel?.();
-      // Without a reason, Node would create an exception with a stack trace for each attempt.
-      controller.abort(ended);
-    }
-  };
-
-  /** Aborts all running attempts. */
-  const stop = () => {
-    stopping.abort();
-    stopping = new AbortController();
-  };
-
   return {
-    make,
     isGone,
-    stop,
+    /**
+     * Makes one attempt and records it. The endpoint's next fault applies to it, unless `order` has one. Resolves to
+     * undefined if the sandbox was closed or reset meanwhile. Never rejects.
+     */
+    async make(delivery: DeliveryRecord, order: AttemptOrder): Promise<AttemptRecord | undefined> {
+      const endpoint = state.endpoints.get(delivery.endpointId);
+      if (!endpoint || isGone(delivery)) return undefined;
+      const attempt = start(world, delivery, endpoint, order);
+      const signing = requestOf(attempt, ledger.get("secret.key"));
+      const results = await timeLimit
+        .run(delivery.id, attempt.rule.timeoutMs, async (signal) =>
+          sendUnder(transport, clock, attempt.fault, await signing, delivery.id, signal),
+        )
+        .catch(notSent);
+      const request = await signing.catch(() => unsigned(attempt));
+      return isGone(delivery) ? undefined : record(world, attempt, request, results);
+    },
+    /** Aborts all running attempts. */
+    stop: timeLimit.stop,
     /** Aborts all running attempts, which then count as not made. */
-    close() {
+    close(): void {
       isClosed = true;
-      stop();
+      timeLimit.stop();
     },
   };
+}
+
+/** Starts an attempt: counts it, and chooses its fault, its tampering and its secret. */
+function start(
+  { state, ledger, clock, faults }: World,
+  delivery: DeliveryRecord,
+  endpoint: EndpointRecord,
+  { trigger, ...order }: AttemptOrder,
+): Attempt {
+  delivery.attempt += 1;
+  const startedAt = clock.now();
+  const fault = order.fault ?? faults.take(endpoint.id, delivery.id);
+  const rotation = ledger.get("rotation");
+  const secret = signingSecret(endpoint, delivery.pinnedSecret, rotation, startedAt);
+  if (rotation.mode === "pinned") delivery.pinnedSecret ??= secret;
+  state.deliveries.put(delivery);
+  return {
+    delivery,
+    endpoint,
+    trigger,
+    number: delivery.attempt,
+    startedAt,
+    startedReal: realNow(),
+    fault,
+    tamper: order.tamper ?? faultTamper(fault),
+    secret,
+    rule: ledger.get("delivery.success"),
+  };
+}
+
+/** Returns an attempt's signed request. The promise rejects if the tampering is impossible. */
+async function requestOf(
+  { delivery, endpoint, number, fault, tamper, secret }: Attempt,
+  rule: Settings["secret.key"],
+): Promise<OutgoingRequest> {
+  const { body, signatures } = tamper
+    ? await tampered(tamper, delivery.body, endpoint, secret, rule)
+    : await signed(delivery, fault, secret, rule);
+  return { url: endpoint.url, headers: deliveryHeaders(delivery, number, signatures), body };
+}
+
+/** Stands in an attempt's record for a request that could not be signed. */
+const unsigned = ({ delivery, endpoint }: Attempt): OutgoingRequest => ({
+  url: endpoint.url,
+  headers: [],
+  body: delivery.body,
+});
+
+/** Records the results of an attempt, two if it was duplicated, and returns the one that counts. */
+function record(
+  { state, clock }: World,
+  { delivery, number, trigger, startedAt, startedReal, tamper, fault, rule }: Attempt,
+  { url, headers, body }: OutgoingRequest,
+  results: readonly Sent[],
+): AttemptRecord | undefined {
+  const realMs = Math.round(realNow() - startedReal);
+  const ms = clock.mode === "manual" ? Math.max(clock.now() - startedAt, realMs) : realMs;
+  const records = results.map((sent) => {
+    const attempt: AttemptRecord = {
+      n: attemptRange(delivery.attempts).last + 1,
+      attempt: number,
+      trigger,
+      startedAt,
+      url,
+      headers,
+      ...(tamper === undefined ? {} : { tamper }),
+      ...(body === delivery.body ? {} : { body }),
+      ...(fault === undefined ? {} : { faultId: fault.id }),
+      ms,
+      ok: "response" in sent && isSuccess(sent.response.status, rule),
+      ...("response" in sent ? { response: captured(sent.response) } : { error: sent.error }),
+    };
+    state.addAttempt(delivery, attempt);
+    return attempt;
+  });
+  state.deliveries.put(delivery);
+  // A receiver may reject one of two copies because it is still processing the other.
+  return records.find(({ ok }) => ok) ?? records[0];
 }
 
 /** Sends a request, or applies the fault to it. */
@@ -205,8 +225,6 @@ async function signed(
   const body = fault?.signAgain ? mutated(delivery.body) : delivery.body;
   return { body, signatures: [await signature(body, secret, rule)] };
 }
-
-const ended = new Error("The attempt has ended.");
 
 const byFault = (kind: Failure["kind"], text: string) => [{ error: { kind, text } }];
 

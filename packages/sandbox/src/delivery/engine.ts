@@ -50,7 +50,7 @@ export function createEngine(world: World, transport: Transport) {
   const makeScheduled = async (delivery: DeliveryRecord, fault?: FaultRecord) => {
     delivery.state = "attempting";
     delivery.nextAttemptAt = undefined;
-    const attempt = await attempts.make(delivery, delivery.trigger, undefined, fault);
+    const attempt = await attempts.make(delivery, { trigger: delivery.trigger, fault });
     if (attempt) conclude(delivery, attempt);
   };
 
@@ -61,7 +61,7 @@ export function createEngine(world: World, transport: Transport) {
 
   const sendOne = (delivery: DeliveryRecord, tamper: Tamper | undefined) =>
     run(delivery, async () => {
-      const attempt = await attempts.make(delivery, "manual", tamper);
+      const attempt = await attempts.make(delivery, { trigger: "manual", tamper });
       if (delivery.state === "attempting") return;
       // A receiver that has acknowledged the genuine bytes needs no further attempt.
       if (attempt?.ok && tamper === undefined) finish(delivery, "succeeded");
