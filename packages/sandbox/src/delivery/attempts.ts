@@ -51,7 +51,7 @@ interface Attempt extends AttemptOrder {
  * It does not schedule them.
  */
 export function createAttempts(world: World, transport: Transport) {
-  const { state, clock, ledger } = world;
+  const { state, clock, ledger, ids } = world;
   const timeLimit = createTimeLimit(clock);
   let isClosed = false;
 
@@ -61,6 +61,11 @@ export function createAttempts(world: World, transport: Transport) {
 
   return {
     isGone,
+    /** Gives a delivery a new X-SVC-Delivery-Id, and counts its attempts from 1 again. */
+    renew(delivery: DeliveryRecord): void {
+      delivery.deliveryId = ids.next("dlv");
+      delivery.attempt = 0;
+    },
     /**
      * Makes one attempt and records it. The endpoint's next fault applies to it, unless `order` has one. Resolves to
      * undefined if the sandbox was closed or reset meanwhile. Never rejects.
@@ -79,7 +84,7 @@ export function createAttempts(world: World, transport: Transport) {
       return isGone(delivery) ? undefined : record(world, attempt, request, results);
     },
     /** Aborts all running attempts. */
-    stop: timeLimit.stop,
+    stop: (): void => timeLimit.stop(),
     /** Aborts all running attempts, which then count as not made. */
     close(): void {
       isClosed = true;

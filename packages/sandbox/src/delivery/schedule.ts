@@ -3,11 +3,26 @@ import type { DeliveryRecord, Trigger } from "../state/records.js";
 import type { World } from "../world.js";
 
 /**
- * Schedules the next attempt of each delivery, or finishes the delivery. @param attempt makes the attempt that is due
+ * Moves deliveries from state to state, and schedules their next attempts on the clock. No other file writes `state`,
+ * `nextAttemptAt`, `trigger`, `retries`, `resumeAt` or `heldBy`, except the one that creates the record. A delivery is in
+ * one of these states:
+ *
+ * - **pending**: an attempt is scheduled at `nextAttemptAt`, for the reason in `trigger`. It is due → attempting.
+ * - **pending and held**: `heldBy` names the fault whose batch it waits in, and `nextAttemptAt` is the time at which the
+ *   batch is released even if it is not full. `unhold` → pending, for the attempt that follows immediately.
+ * - **pending for a redelivery**: `trigger` is `redeliver`, and `resumeAt` is the time of the scheduled attempt that the
+ *   redelivery interrupted, if there was one. `resume` → pending at that time, or finished.
+ * - **attempting**: a scheduled attempt is running; `nextAttemptAt` is not set. `retry` → pending, with one more entry of
+ *   the retry schedule used (`retries`); `resume`; `finish`. A restart makes the attempt again.
+ * - **succeeded** or **failed**: nothing is scheduled. `redeliver` → pending for a redelivery.
+ *
+ * Manual attempts change no state. One that succeeds finishes the delivery, unless it is attempting.
+ *
+ * @param onDue makes the attempt that is due
  */
 export function createSchedule(
-  { state, clock }: World,
-  attempt: (delivery: DeliveryRecord) => Promise<void>,
+  { state, clock, ledger }: World,
+  onDue: (delivery: DeliveryRecord) => Promise<void>,
 ) {
   const scheduled = new Map<string, () => void>();
 
@@ -19,13 +34,13 @@ export function createSchedule(
     if (nextAttemptAt === undefined) return;
     const cancel = clock.at(nextAttemptAt, { kind: "attempt", id }, () => {
       scheduled.delete(id);
-      return attempt(delivery);
+      return onDue(delivery);
     });
     scheduled.set(id, cancel);
   };
 
-  /** Schedules the next attempt for `at`. */
-  const set = (delivery: DeliveryRecord, at: number, trigger: Trigger) => {
+  /** Schedules the next attempt for `at`, by default for the same reason as before. */
+  const set = (delivery: DeliveryRecord, at: number, trigger: Trigger = delivery.trigger) => {
     delivery.state = "pending";
     delivery.nextAttemptAt = Math.min(at, lastTime);
     delivery.trigger = trigger;
@@ -43,20 +58,55 @@ export function createSchedule(
     arm(delivery);
   };
 
-  /** Resumes the schedule that a redelivery interrupted. Finishes the delivery if there is none. */
-  const afterRedelivery = (delivery: DeliveryRecord) => {
-    const { resumeAt } = delivery;
-    delivery.resumeAt = undefined;
-    if (resumeAt === undefined) finish(delivery);
-    else set(delivery, resumeAt, "retry");
-  };
-
   return {
     arm,
     set,
     finish,
-    afterRedelivery,
-    clear() {
+    /** Makes the delivery attempting. The attempt saves the record. */
+    begin(delivery: DeliveryRecord): void {
+      delivery.state = "attempting";
+      delivery.nextAttemptAt = undefined;
+    },
+    /**
+     * Schedules the attempt of the next unused entry of the retry schedule, its delay after `from`, but at least
+     * `leastMs` after it. Returns false if no entry is left.
+     */
+    retry(delivery: DeliveryRecord, from: number, leastMs = 0): boolean {
+      const delay = ledger.get("delivery.retry")[delivery.retries];
+      if (delay === undefined) return false;
+      delivery.retries += 1;
+      delivery.heldBy = undefined;
+      set(delivery, from + Math.max(delay, leastMs), "retry");
+      return true;
+    },
+    /** Schedules a redelivery now. The scheduled attempt is kept in case the redelivery fails. */
+    redeliver(delivery: DeliveryRecord): void {
+      if (delivery.state === "pending" && delivery.trigger !== "redeliver")
+        delivery.resumeAt = delivery.nextAttemptAt;
+      set(delivery, clock.now(), "redeliver");
+    },
+    /** Resumes the schedule that a redelivery interrupted. Finishes the delivery if there is none. */
+    resume(delivery: DeliveryRecord): void {
+      const { resumeAt } = delivery;
+      delivery.resumeAt = undefined;
+      if (resumeAt === undefined) finish(delivery);
+      else set(delivery, resumeAt, "retry");
+    },
+    /** Holds a delivery in the batch of a fault, until `at` at the latest. */
+    hold(delivery: DeliveryRecord, faultId: string, at: number): void {
+      delivery.heldBy = faultId;
+      set(delivery, at);
+    },
+    /** Makes a held delivery due, in case the release of its batch is interrupted by a restart. */
+    makeDue(delivery: DeliveryRecord): void {
+      delivery.nextAttemptAt = clock.now();
+      state.deliveries.put(delivery);
+    },
+    /** Releases a held delivery. The attempt that follows saves the record. */
+    unhold(delivery: DeliveryRecord): void {
+      delivery.heldBy = undefined;
+    },
+    clear(): void {
       clock.clear();
       scheduled.clear();
     },
