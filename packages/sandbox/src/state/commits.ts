@@ -20,14 +20,37 @@ export interface CommitsOptions {
 /** The delay before a failed commit is retried if nothing waits for it, in real milliseconds. */
 const betweenTriesMs = 1_000;
 
-/** Collects changes and commits them to the journal. */
+/**
+ * Collects changes and commits them to the journal. Its last write ended in one of three ways:
+ *
+ * - **saved**: it succeeded.
+ * - **behind**: it failed, and its changes are waiting. The state drops new calls, and `commitSoon` waits for a second.
+ *   The next write → saved or behind. A commit that finds no changes, `begin`, or a complete rollback → failed.
+ * - **failed**: it failed, and nothing is known to wait for it. The next write → saved or behind.
+ *
+ * The error is reported on the way from saved to behind: once, not for every request while the disk is full.
+ */
 export function createCommits({ journal, afterCommit, onError }: CommitsOptions) {
   const changes = new Map<string, Unwritten>();
+  let lastWrite: "saved" | "behind" | "failed" = "saved";
   let cancelSoon: (() => void) | undefined;
   let isClosed = false;
-  /** Whether a commit has failed since the last successful one. */
-  let isFailing = false;
-  let isBehind = false;
+
+  const write = (step: () => void) => {
+    try {
+      step();
+    } catch (error) {
+      if (lastWrite === "saved") onError(error);
+      lastWrite = "behind";
+      throw new ApiError(500, "internal_error", "The data file could not be written.");
+    }
+    lastWrite = "saved";
+  };
+
+  /** Ends the state `behind` if its changes no longer wait, or if the next write includes them. */
+  const catchUp = () => {
+    if (lastWrite === "behind") lastWrite = "failed";
+  };
 
   /**
    * Writes all changes.
@@ -36,47 +59,33 @@ export function createCommits({ journal, afterCommit, onError }: CommitsOptions)
   const commit = () => {
     cancelSoon?.();
     cancelSoon = undefined;
-    isBehind = false;
     // A request may finish after the sandbox has been closed.
-    if (changes.size === 0 || isClosed) return;
+    if (changes.size === 0 || isClosed) return catchUp();
     const written = Array.from(changes.values());
-    save(() => journal.write(stored(written)));
+    write(() => journal.write(stored(written)));
     changes.clear();
     afterCommit(written);
-  };
-
-  const save = (write: () => void) => {
-    try {
-      write();
-    } catch (error) {
-      // The error is reported once, not for every request while the disk is full.
-      if (!isFailing) onError(error);
-      isFailing = true;
-      isBehind = true;
-      throw new ApiError(500, "internal_error", "The data file could not be written.");
-    }
-    isFailing = false;
   };
 
   return {
     /** Records a change. An undefined value removes the record. */
     change: (kind: string, id: string, value: unknown, isAdded = false): void => {
-      const key = `${kind} ${id}`;
+      const key = keyOf({ kind, id });
       const isNew = changes.get(key)?.isNew ?? isAdded;
       if (value === undefined && isNew) changes.delete(key);
       else changes.set(key, { kind, id, value, isNew });
     },
     /** Drops a record's pending change, because the record equals what was last written. */
-    forget: (kind: string, id: string) => void changes.delete(`${kind} ${id}`),
+    forget: (kind: string, id: string) => void changes.delete(keyOf({ kind, id })),
     /** Whether the last commit failed, so that its changes are still waiting. */
-    isBehind: () => isBehind,
+    isBehind: () => lastWrite === "behind",
     commit,
     /**
      * Commits on the next turn of the event loop, together with any changes made by then. After a failure, waits for a
      * second.
      */
     commitSoon: (): void => {
-      cancelSoon ??= soon(isBehind ? betweenTriesMs : 0, () => {
+      cancelSoon ??= soon(lastWrite === "behind" ? betweenTriesMs : 0, () => {
         try {
           commit();
         } catch {
@@ -85,26 +94,24 @@ export function createCommits({ journal, afterCommit, onError }: CommitsOptions)
       });
     },
     /**
-     * Runs `work` and writes its changes, as `State.transaction` does. If that fails, `takeBack` receives each of those
-     * changes except removals.
+     * Begins a transaction. Changes that are already waiting are not part of it. They are written first, because a
+     * rollback restores records from the file. New records are not restored, so they can wait: a request whose call is
+     * new costs one commit, not two. Returns the waiting changes.
+     * @throws ApiError 500 if the changes cannot be written
      */
-    transaction<Result>(work: () => Result, takeBack: (change: Unwritten) => void): Result {
-      // Changes that are already waiting are not part of the transaction. They are written first, because a rollback
-      // restores records from the file. New records are not restored, so they can wait: a request whose call is new
-      // costs one commit, not two.
+    begin(): Waiting {
       if (Array.from(changes.values()).some(({ isNew }) => !isNew)) commit();
-      const waiting = new Set(changes.keys());
-      isBehind = false;
-      const result = work();
-      try {
-        commit();
-      } catch (error) {
-        for (const [key, change] of Array.from(changes))
-          if (!waiting.has(key) && change.value !== undefined) takeBack(change);
-        isBehind = changes.size > 0;
-        throw error;
-      }
-      return result;
+      catchUp();
+      return new Set(changes.keys());
+    },
+    /** Returns the changes to roll back after a failed commit: those since `begin`, except removals. */
+    toRollBack: (waiting: Waiting): readonly Unwritten[] =>
+      Array.from(changes.values()).filter(
+        (change) => !waiting.has(keyOf(change)) && change.value !== undefined,
+      ),
+    /** Ends a transaction whose changes have been rolled back. */
+    endRollBack(): void {
+      if (changes.size === 0) catchUp();
     },
     /**
      * Writes all changes, then replaces all records except checkpoints.
@@ -112,7 +119,7 @@ export function createCommits({ journal, afterCommit, onError }: CommitsOptions)
      */
     replace(records: Iterable<Change>): void {
       commit();
-      save(() => journal.replace(stored(records)));
+      write(() => journal.replace(stored(records)));
     },
     /** Writes all changes. Later commits write nothing. */
     close: (): void => {
@@ -126,6 +133,11 @@ export function createCommits({ journal, afterCommit, onError }: CommitsOptions)
     },
   };
 }
+
+/** The keys of the changes that a transaction does not contain. */
+type Waiting = ReadonlySet<string>;
+
+const keyOf = ({ kind, id }: Pick<Change, "kind" | "id">): string => `${kind} ${id}`;
 
 export type Commits = Readonly<ReturnType<typeof createCommits>>;
 

@@ -101,7 +101,7 @@ export function createState({
     onChange(kind, id);
   };
 
-  const takeBack = ({ kind, id, isNew }: Unwritten) => {
+  const rollBack = ({ kind, id, isNew }: Unwritten) => {
     if (!isKind(kind)) return;
     if (isNew) tables[kind].drop(id);
     else restore(kind, id);
@@ -158,7 +158,18 @@ export function createState({
     newestSeq: () => seq,
     commit,
     commitSoon,
-    transaction: (work) => commits.transaction(work, takeBack),
+    transaction(work) {
+      const waiting = commits.begin();
+      const result = work();
+      try {
+        commit();
+      } catch (error) {
+        for (const change of commits.toRollBack(waiting)) rollBack(change);
+        commits.endRollBack();
+        throw error;
+      }
+      return result;
+    },
     noteCall(call) {
       if (commits.isBehind()) calls.drop(call.id);
       else calls.put(call);
