@@ -1,5 +1,5 @@
 import { createCommits, type Commits, type CommitsOptions, type Unwritten } from "./commits.js";
-import { noJournal, type Journal } from "./journal.js";
+import { noJournal } from "./journal.js";
 import {
   mostAttempts,
   mostLines,
@@ -8,14 +8,9 @@ import {
   type DeliveryRecord,
 } from "./records.js";
 import { changesOf, copiesOf, copyOf } from "./copies.js";
-import {
-  createTable,
-  type CheckpointRecord,
-  type Kind,
-  type Kinds,
-  type Table,
-  type Tables,
-} from "./table.js";
+import { load } from "./load.js";
+import type { CheckpointRecord, Kind, Table, Tables } from "./table.js";
+import { createTables, named, type Maps, type TablesByKind } from "./tables.js";
 import { createTally, type Tally } from "./tally.js";
 
 export type ChangeListener = (kind: Kind, id: string) => void;
@@ -72,77 +67,48 @@ export function createState({
   onTakenBack = () => {},
   onError = () => {},
 }: StateOptions = {}): State {
-  const maps = newMaps();
+  const maps = load(journal);
   let seq = 0;
   let era = 0;
   const commits = createCommits({ journal, afterCommit, onError });
   const { change, commit, commitSoon, close } = commits;
 
-  const isKind = (kind: string): kind is Kind => Object.hasOwn(maps, kind);
-
-  const table = <Name extends Kind>(kind: Name) =>
-    createTable<Kinds[Name]>(maps[kind], (id, value, isAdded) => {
-      change(kind, id, value, isAdded);
-      tally.note(kind, id);
-      if (value !== undefined) onChange(kind, id);
-    });
-  const [calls, sends, events] = [table("call"), table("send"), table("event")];
-  const deliveries = table("delivery");
-  const tally = createTally({ calls, sends, events, deliveries });
-
-  /** Restores a record from the file, as after a kill. The object stays the same, because running work refers to it. */
-  const restore = (kind: Kind, id: string) => {
-    const record = maps[kind].get(id) as unknown as Record<string, unknown>;
-    const { body, attempts } = record;
-    for (const name of Object.keys(record)) delete record[name];
-    Object.assign(record, journal.read(kind, id), kind === "delivery" ? { body, attempts } : {});
-    commits.forget(kind, id);
+  /** Notifies the tally and the listener of a record that has changed in memory. */
+  const noteChange = (kind: Kind, id: string) => {
     tally.note(kind, id);
-    onChange(kind, id);
+    if (maps[kind].has(id)) onChange(kind, id);
   };
+  const tables = createTables(maps, change, noteChange);
+  const state = named(tables);
+  const tally = createTally(state);
 
+  /** Rolls a change back: drops a new record, and restores any other from the file. */
   const rollBack = ({ kind, id, isNew }: Unwritten) => {
-    if (!isKind(kind)) return;
+    if (!isKind(maps, kind)) return;
     if (isNew) tables[kind].drop(id);
-    else restore(kind, id);
+    else {
+      restoreRecord(maps[kind].get(id) as object, journal.read(kind, id) as object, kind);
+      commits.forget(kind, id);
+      noteChange(kind, id);
+    }
     onTakenBack(kind, id);
   };
 
+  /** Drops a delivery's oldest attempts. */
   const trim = ({ id, attempts }: DeliveryRecord) => {
     for (const { n } of attempts.splice(0, attempts.length - mostAttempts))
       change("attempt", `${id} ${n}`, undefined);
   };
 
-  load(journal, maps);
-  for (const delivery of maps.delivery.values()) trim(delivery);
-  for (const delivery of maps.delivery.values()) seq = Math.max(seq, delivery.seq);
+  for (const delivery of maps.delivery.values()) {
+    trim(delivery);
+    seq = Math.max(seq, delivery.seq);
+  }
   for (const kind of ["event", "delivery"] as const)
     for (const id of maps[kind].keys()) tally.note(kind, id);
 
-  const tables: { readonly [Name in Kind]: Table<Kinds[Name]> } = {
-    call: calls,
-    send: sends,
-    domain: table("domain"),
-    endpoint: table("endpoint"),
-    event: events,
-    delivery: withParts(deliveries, change),
-    idempotency: table("idempotency"),
-    fault: table("fault"),
-    setting: table("setting"),
-    checkpoint: table("checkpoint"),
-  };
-
   return {
-    calls,
-    sends,
-    domains: tables.domain,
-    endpoints: tables.endpoint,
-    events,
-    deliveries: tables.delivery,
-    idempotency: tables.idempotency,
-    faults: tables.fault,
-    settings: tables.setting,
-    checkpoints: tables.checkpoint,
+    ...state,
     tally,
     addAttempt(delivery, attempt) {
       delivery.attempts.push(attempt);
@@ -152,7 +118,7 @@ export function createState({
     addLines(delivery, attempt, lines) {
       attempt.log = [...(attempt.log ?? []), ...lines].slice(-mostLines);
       change("attempt", `${delivery.id} ${attempt.n}`, attempt);
-      deliveries.put(delivery);
+      state.deliveries.put(delivery);
     },
     nextSeq: () => (seq += 1),
     newestSeq: () => seq,
@@ -164,15 +130,15 @@ export function createState({
       try {
         commit();
       } catch (error) {
-        for (const change of commits.toRollBack(waiting)) rollBack(change);
+        for (const unwritten of commits.toRollBack(waiting)) rollBack(unwritten);
         commits.endRollBack();
         throw error;
       }
       return result;
     },
     noteCall(call) {
-      if (commits.isBehind()) calls.drop(call.id);
-      else calls.put(call);
+      if (commits.isBehind()) state.calls.drop(call.id);
+      else state.calls.put(call);
     },
     clear() {
       for (const records of Object.values(tables)) {
@@ -191,24 +157,22 @@ export function createState({
   };
 }
 
-type Maps = { readonly [Name in Kind]: Map<string, Kinds[Name]> };
+/** The parts of deliveries have records of their own, whose kinds are not among these. */
+const isKind = (maps: Maps, kind: string): kind is Kind => Object.hasOwn(maps, kind);
 
-const newMaps = (): Maps => ({
-  call: new Map(),
-  send: new Map(),
-  domain: new Map(),
-  endpoint: new Map(),
-  event: new Map(),
-  delivery: new Map(),
-  idempotency: new Map(),
-  fault: new Map(),
-  setting: new Map(),
-  checkpoint: new Map(),
-});
+/**
+ * Restores a record to what the file contains, as after a kill. The object stays the same, because running work refers to
+ * it. The body and the attempts of a delivery are not in its record.
+ */
+function restoreRecord(record: object, written: object, kind: Kind): void {
+  const { body, attempts } = record as Partial<DeliveryRecord>;
+  for (const name of Object.keys(record)) Reflect.deleteProperty(record, name);
+  Object.assign(record, written, kind === "delivery" ? { body, attempts } : {});
+}
 
 interface Restored {
   readonly maps: Maps;
-  readonly tables: { readonly [Name in Kind]: Table<Kinds[Name]> };
+  readonly tables: TablesByKind;
   readonly tally: ReturnType<typeof createTally>;
   readonly commits: Commits;
 }
@@ -235,44 +199,4 @@ function restoreTables(
     table.replace(restored[kind] as never[]);
   }
   for (const kind of kinds) for (const id of maps[kind].keys()) tally.note(kind, id);
-}
-
-/** Extends the delivery table with the parts of a delivery that have separate records: its body and its attempts. */
-const withParts = (
-  deliveries: Table<DeliveryRecord>,
-  change: Commits["change"],
-): Table<DeliveryRecord> => ({
-  ...deliveries,
-  get size() {
-    return deliveries.size;
-  },
-  put(delivery) {
-    // The bytes never change, so they are written only once.
-    if (!deliveries.get(delivery.id)) change("body", delivery.id, delivery.body, true);
-    return deliveries.put(delivery);
-  },
-  drop(id) {
-    for (const { n } of deliveries.get(id)?.attempts ?? [])
-      change("attempt", `${id} ${n}`, undefined);
-    change("body", id, undefined);
-    deliveries.drop(id);
-  },
-});
-
-function load(journal: Journal, maps: Maps): void {
-  const bodies = new Map<string, Uint8Array>();
-  const attempts: { readonly delivery: string; readonly value: AttemptRecord }[] = [];
-  for (const { kind, id, value } of journal.load()) {
-    if (kind === "body") bodies.set(id, value as Uint8Array);
-    else if (kind === "attempt") {
-      attempts.push({ delivery: id.split(" ")[0] ?? "", value: value as AttemptRecord });
-    } else maps[kind as Kind]?.set(id, value as never);
-  }
-  for (const [id, delivery] of maps.delivery) {
-    const body = bodies.get(id) ?? new Uint8Array();
-    maps.delivery.set(id, { ...delivery, body, attempts: [] });
-  }
-  for (const { delivery, value } of attempts.toSorted((a, b) => a.value.n - b.value.n)) {
-    maps.delivery.get(delivery)?.attempts.push(value);
-  }
 }
