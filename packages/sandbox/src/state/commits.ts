@@ -21,7 +21,7 @@ export interface CommitsOptions {
 const betweenTriesMs = 1_000;
 
 /**
- * Collects changes and commits them to the journal. Its last write ended in one of three ways:
+ * Writes to the journal. The last write ended in one of three ways:
  *
  * - **saved**: it succeeded.
  * - **behind**: it failed, and its changes are waiting. The state drops new calls, and `commitSoon` waits for a second.
@@ -30,27 +30,33 @@ const betweenTriesMs = 1_000;
  *
  * The error is reported on the way from saved to behind: once, not for every request while the disk is full.
  */
+function createWriter(onError: CommitsOptions["onError"]) {
+  let lastWrite: "saved" | "behind" | "failed" = "saved";
+  return {
+    write(step: () => void): void {
+      try {
+        step();
+      } catch (error) {
+        if (lastWrite === "saved") onError(error);
+        lastWrite = "behind";
+        throw new ApiError(500, "internal_error", "The data file could not be written.");
+      }
+      lastWrite = "saved";
+    },
+    isBehind: (): boolean => lastWrite === "behind",
+    /** Ends the state `behind`, because its changes no longer wait, or are part of the next write. */
+    catchUp(): void {
+      if (lastWrite === "behind") lastWrite = "failed";
+    },
+  };
+}
+
+/** Collects changes and commits them to the journal. */
 export function createCommits({ journal, afterCommit, onError }: CommitsOptions) {
   const changes = new Map<string, Unwritten>();
-  let lastWrite: "saved" | "behind" | "failed" = "saved";
+  const writer = createWriter(onError);
   let cancelSoon: (() => void) | undefined;
   let isClosed = false;
-
-  const write = (step: () => void) => {
-    try {
-      step();
-    } catch (error) {
-      if (lastWrite === "saved") onError(error);
-      lastWrite = "behind";
-      throw new ApiError(500, "internal_error", "The data file could not be written.");
-    }
-    lastWrite = "saved";
-  };
-
-  /** Ends the state `behind` if its changes no longer wait, or if the next write includes them. */
-  const catchUp = () => {
-    if (lastWrite === "behind") lastWrite = "failed";
-  };
 
   /**
    * Writes all changes.
@@ -60,9 +66,9 @@ export function createCommits({ journal, afterCommit, onError }: CommitsOptions)
     cancelSoon?.();
     cancelSoon = undefined;
     // A request may finish after the sandbox has been closed.
-    if (changes.size === 0 || isClosed) return catchUp();
+    if (changes.size === 0 || isClosed) return writer.catchUp();
     const written = Array.from(changes.values());
-    write(() => journal.write(stored(written)));
+    writer.write(() => journal.write(stored(written)));
     changes.clear();
     afterCommit(written);
   };
@@ -78,14 +84,14 @@ export function createCommits({ journal, afterCommit, onError }: CommitsOptions)
     /** Drops a record's pending change, because the record equals what was last written. */
     forget: (kind: string, id: string) => void changes.delete(keyOf({ kind, id })),
     /** Whether the last commit failed, so that its changes are still waiting. */
-    isBehind: () => lastWrite === "behind",
+    isBehind: writer.isBehind,
     commit,
     /**
      * Commits on the next turn of the event loop, together with any changes made by then. After a failure, waits for a
      * second.
      */
     commitSoon: (): void => {
-      cancelSoon ??= soon(lastWrite === "behind" ? betweenTriesMs : 0, () => {
+      cancelSoon ??= soon(writer.isBehind() ? betweenTriesMs : 0, () => {
         try {
           commit();
         } catch {
@@ -101,7 +107,7 @@ export function createCommits({ journal, afterCommit, onError }: CommitsOptions)
      */
     begin(): Waiting {
       if (Array.from(changes.values()).some(({ isNew }) => !isNew)) commit();
-      catchUp();
+      writer.catchUp();
       return new Set(changes.keys());
     },
     /** Returns the changes to roll back after a failed commit: those since `begin`, except removals. */
@@ -111,7 +117,7 @@ export function createCommits({ journal, afterCommit, onError }: CommitsOptions)
       ),
     /** Ends a transaction whose changes have been rolled back. */
     endRollBack(): void {
-      if (changes.size === 0) catchUp();
+      if (changes.size === 0) writer.catchUp();
     },
     /**
      * Writes all changes, then replaces all records except checkpoints.
@@ -119,7 +125,7 @@ export function createCommits({ journal, afterCommit, onError }: CommitsOptions)
      */
     replace(records: Iterable<Change>): void {
       commit();
-      write(() => journal.replace(stored(records)));
+      writer.write(() => journal.replace(stored(records)));
     },
     /** Writes all changes. Later commits write nothing. */
     close: (): void => {
