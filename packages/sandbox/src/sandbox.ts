@@ -1,17 +1,13 @@
-import { assertValid } from "@svc-webhooks/core";
 import { createApi, type Reply } from "./http/api.js";
 import { createServers, type BindAddress, type Listening } from "./http/server.js";
 import type { SandboxClock, Scheduler } from "./clock.js";
 import type { Perform } from "./control/actions.js";
-import { createClock } from "./clock/create-clock.js";
 import { createEngine } from "./delivery/engine.js";
 import { raise } from "./delivery/raise.js";
-import { createFaults } from "./faults.js";
-import { createIds } from "./lib/ids.js";
 import { createRelay } from "./mail/relay.js";
-import { inProcess, type Handler } from "./network/in-process.js";
-import { networkTransport, type Transport } from "./network/transport.js";
-import { allowedAddresses, checkUrl, type Lookup } from "./network/url-rule.js";
+import { createWorld } from "./create-world.js";
+import { createDestinations, type Destinations } from "./network/destinations.js";
+import type { Handler } from "./network/in-process.js";
 import { openApiDocument } from "./openapi/document.js";
 import { resolveOptions, type ResolvedOptions, type SandboxOptions } from "./options.js";
 import { createRateLimit } from "./service/rate-limit.js";
@@ -20,12 +16,9 @@ import type { Service } from "./service/service.js";
 import { createRecorder } from "./scenario/recorder.js";
 import { createSite } from "./site.js";
 import type { AssumptionState } from "./assumptions/ledger.js";
-import { noJournal } from "./state/journal.js";
 import { newestTime } from "./state/newest-time.js";
-import { createRetention } from "./state/retention.js";
-import { sqliteJournal, unusable } from "./state/sqlite-journal.js";
-import { createState, type ChangeListener } from "./state/state.js";
-import type { World } from "./world.js";
+import { unusable } from "./state/sqlite-journal.js";
+import type { ChangeListener } from "./state/state.js";
 
 /** The service, simulated on this machine. */
 export interface Sandbox {
@@ -119,45 +112,19 @@ interface OwnRules {
   readonly refuseUrl?: (url: string) => string | undefined;
 }
 
-/** Assembles a sandbox. */
+/** Assembles a sandbox: first what is shared, then the service, then the handlers of requests. */
 export function assemble(options: SandboxOptions, own: OwnRules = {}): Assembly {
-  const { allowHosts, assumptions, ledger, limits, log, lookup, ...resolved } =
-    resolveOptions(options);
-  const restoreAssumptions = () => {
-    for (const { id, default: word } of ledger.list()) ledger.set(id, assumptions[id] ?? word);
-  };
-
+  const resolved = resolveOptions(options);
+  const { data, assumptions, ledger } = resolved;
   const listeners = new Set<ChangeListener>();
-  const state = createState({
-    journal: resolved.data === undefined ? noJournal : sqliteJournal(resolved.data),
+  const { world, retention } = createWorld(resolved, own.secret, {
     onChange: (kind, id) => {
       for (const listener of listeners) listener(kind, id);
     },
-    afterCommit: (written) => retention.committed(written),
-    onTakenBack(kind, id) {
-      const delivery = kind === "delivery" ? state.deliveries.get(id) : undefined;
-      if (delivery) engine.takenBack(delivery);
-    },
-    onError: (error) => log(`the data file could not be written: ${String(error)}`),
+    onRollBack: (delivery) => engine.takenBack(delivery),
   });
-  const retention = createRetention(state, limits);
-  // The number of starts is part of the seed. Otherwise, new ids would repeat those of older records.
-  const starts = Number(state.settings.get("starts")?.value ?? 0);
-  state.settings.put({ id: "starts", value: starts + 1 });
-  const ids = createIds(
-    resolved.seed === undefined ? undefined : `${resolved.seed} ${starts}`,
-    own.secret,
-  );
-  const clock = createClock(resolved.clock);
-  const world: World = { state, ledger, clock, ids, faults: createFaults(state, ids), log };
-
-  const ports = new Set<number>();
-  const isOwn = (_address: string, port: number) => ports.has(port);
-  const rule = () => ledger.get("endpoint.urls");
-  const network = networkTransport({ rule, lookup, isOwn });
-  let transport: Transport = network;
-  const engine = createEngine(world, (request, signal) => transport(request, signal));
-
+  const destinations = createDestinations({ ...resolved, refuseUrl: own.refuseUrl });
+  const engine = createEngine(world, destinations.transport);
   const relay = createRelay(resolved.smtp, world);
   const service: Service = {
     ...world,
@@ -168,29 +135,29 @@ export function assemble(options: SandboxOptions, own: OwnRules = {}): Assembly 
       for (const delivery of raise(world, happening)) engine.start(delivery);
     },
     relay: relay.send,
-    refuseUrl: async (text) =>
-      own.refuseUrl?.(text) ?? (await urlRefusal(text, rule(), lookup, isOwn)),
+    refuseUrl: destinations.refuseUrl,
   };
   const recorder = createRecorder(service);
   try {
-    resume(service, resolved, assumptions);
+    resume(service, resolved);
   } catch (error) {
-    clock.close();
-    state.close();
-    throw resolved.data === undefined ? error : unusable(resolved.data, error);
+    world.clock.close();
+    world.state.close();
+    throw data === undefined ? error : unusable(data, error);
   }
 
   const api = createApi(service, retention);
   const site = createSite({
     service,
-    restoreAssumptions,
+    restoreAssumptions() {
+      for (const { id, default: word } of ledger.list()) ledger.set(id, assumptions[id] ?? word);
+    },
     retention,
     listeners,
     saveClock: () => saveClock(service),
     recorder,
-    isKept: resolved.data !== undefined,
+    isKept: data !== undefined,
   });
-
   const handle = async (request: Request): Promise<Reply> => {
     const { pathname } = new URL(request.url);
     if (pathname === "/v1" || pathname.startsWith("/v1/")) return api(request);
@@ -198,23 +165,37 @@ export function assemble(options: SandboxOptions, own: OwnRules = {}): Assembly 
       return { response: Response.json(openApiDocument(ledger)) };
     return { response: await site.fetch(request) };
   };
+  const { allowHosts } = resolved;
+  const servers = createServers({ handle, allowHosts, refuse: site.refuse }, destinations.ports);
+  const sandbox = openSandbox({ service, destinations, site, relay, handle, servers });
+  return { sandbox, service, handle, perform: site.perform };
+}
 
-  const servers = createServers({ handle, allowHosts, refuse: site.refuse }, ports);
+interface Parts {
+  readonly service: Service;
+  readonly destinations: Destinations;
+  readonly site: ReturnType<typeof createSite>;
+  readonly relay: ReturnType<typeof createRelay>;
+  readonly handle: (request: Request) => Promise<Reply>;
+  readonly servers: ReturnType<typeof createServers>;
+}
+
+/** Returns the interface of an assembled sandbox, which is open until `close` is called. */
+function openSandbox({ service, destinations, site, relay, handle, servers }: Parts): Sandbox {
   let closed: Promise<void> | undefined;
   const assertOpen = () => {
     if (closed) throw new Error("The sandbox is closed. Create another one.");
   };
   const closeAll = async () => {
-    engine.close();
-    clock.close();
+    service.engine.close();
+    service.clock.close();
     site.close();
     relay.close();
     await servers.close();
     saveClock(service);
-    state.close();
+    service.state.close();
   };
-
-  const sandbox: Sandbox = {
+  return {
     fetch: async (request) => {
       assertOpen();
       const reply = await handle(request);
@@ -224,35 +205,13 @@ export function assemble(options: SandboxOptions, own: OwnRules = {}): Assembly 
       assertOpen();
       return servers.listen(port, address);
     },
-    deliverTo(handler) {
-      assertValid(
-        handler === undefined || typeof handler === "function",
-        "handler",
-        "`deliverTo` needs a function that accepts a Request and returns a Response. To deliver to a URL, register it as an endpoint.",
-      );
-      transport = handler ? inProcess(handler) : network;
-    },
+    deliverTo: (handler) => destinations.deliverTo(handler),
     clock: savedClock(service),
-    assumptions: () => ledger.list(),
+    assumptions: () => service.ledger.list(),
     ...checkpointing(site.perform, assertOpen),
     reset: site.reset,
     close: () => (closed ??= closeAll()),
   };
-  return { sandbox, service, handle, perform: site.perform };
-}
-
-/** Returns the reason why an endpoint cannot have this URL, or undefined if it can. */
-async function urlRefusal(
-  text: string,
-  rule: Parameters<typeof checkUrl>[1],
-  lookup: Lookup,
-  isOwn: (address: string, port: number) => boolean,
-): Promise<string | undefined> {
-  const checked = checkUrl(text, rule);
-  if ("refused" in checked) return checked.refused;
-  const found = await allowedAddresses(checked.url, rule, lookup, isOwn);
-  if ("refused" in found) return found.refused;
-  return "unresolved" in found ? found.unresolved : undefined;
 }
 
 /** Stands for the call of an action that does not appear in the timeline. */
@@ -282,8 +241,7 @@ function checkpointing(
 /** Resumes what the last process left: the clock, unfinished sends and pending deliveries. */
 function resume(
   service: Service,
-  { clock: chosen, data }: Pick<ResolvedOptions, "clock" | "data">,
-  assumptions: ResolvedOptions["assumptions"],
+  { clock: chosen, data, assumptions }: Pick<ResolvedOptions, "clock" | "data" | "assumptions">,
 ): void {
   const { state, clock, ledger } = service;
   const saved = state.settings.get("clock")?.value as ReturnType<Scheduler["state"]> | undefined;
