@@ -42,12 +42,18 @@ const mostStreams = 100;
 /** The minimum real time between two messages to a client, in milliseconds: at most ten messages a second. */
 const betweenMs = 100;
 
+/**
+ * A client of the stream, in one of three states:
+ *
+ * - **ready**: it has read everything that was sent. A message → reading.
+ * - **reading**: it has a message left to read. It reads it → ready. A comment is due → stalled.
+ * - **stalled**: it had a message left to read at the last comment. It reads it → ready. The next comment is due → it is
+ *   disconnected.
+ */
 interface Client {
+  state: "ready" | "reading" | "stalled";
+  /** The position up to which messages were sent. */
   position: Position;
-  /** Whether the client has read everything that was sent. */
-  isReady: boolean;
-  /** Whether the client had a message left to read at the last comment. */
-  isStalled: boolean;
   readonly controller: ReadableStreamDefaultController<Uint8Array>;
 }
 
@@ -97,23 +103,63 @@ function createNotices() {
 
 type Notices = ReturnType<typeof createNotices>;
 
-/** Serves server-sent events that name the changed records but never contain their data. */
-export function createStream(options: StreamOptions): Stream {
-  const { commentMs = 15_000 } = options;
+/** Sends messages to clients, and a comment every `commentMs` while there are any. */
+function createClients(commentMs: number) {
   const clients = new Set<Client>();
-  const notices = createNotices();
-  let lastFlush = -Infinity;
-  let flushing: NodeJS.Timeout | undefined;
   let commenting: NodeJS.Timeout | undefined;
-  let isClosed = false;
 
   const write = (client: Client, message: Uint8Array) => {
-    client.isReady = false;
+    client.state = "reading";
     client.controller.enqueue(message);
   };
 
+  const remove = (client: Client) => {
+    clients.delete(client);
+    if (clients.size > 0) return;
+    clearInterval(commenting);
+    commenting = undefined;
+  };
+
+  const comment = () => {
+    for (const client of clients) {
+      if (client.state === "ready") write(client, encoded(": \n\n"));
+      else if (client.state === "reading") client.state = "stalled";
+      else {
+        remove(client);
+        client.controller.error(new Error("The client has stopped reading."));
+      }
+    }
+  };
+
+  return {
+    all: clients as ReadonlySet<Client>,
+    write,
+    remove,
+    add(controller: Client["controller"], position: Position): Client {
+      const client: Client = { state: "ready", position, controller };
+      clients.add(client);
+      commenting ??= setInterval(comment, commentMs).unref();
+      return client;
+    },
+    close(): void {
+      for (const client of clients) {
+        remove(client);
+        client.controller.close();
+      }
+    },
+  };
+}
+
+/** Serves server-sent events that name the changed records but never contain their data. */
+export function createStream(options: StreamOptions): Stream {
+  const clients = createClients(options.commentMs ?? 15_000);
+  const notices = createNotices();
+  let lastFlush = -Infinity;
+  let flushing: NodeJS.Timeout | undefined;
+  let isClosed = false;
+
   const schedule = () => {
-    if (flushing || clients.size === 0) return;
+    if (flushing || clients.all.size === 0) return;
     flushing = setTimeout(flush, Math.max(0, lastFlush + betweenMs - realNow()));
     flushing.unref();
   };
@@ -123,37 +169,39 @@ export function createStream(options: StreamOptions): Stream {
     lastFlush = realNow();
     /** Messages, keyed by the position of the clients that receive them. */
     const messages = new Map<string, Uint8Array>();
-    for (const client of clients) {
+    for (const client of clients.all) {
       const { position } = client;
-      if (!client.isReady || notices.isNewest(position)) continue;
+      if (client.state !== "ready" || notices.isNewest(position)) continue;
       client.position = notices.newest();
-      const from = `${position.epoch}-${position.seq}`;
+      const from = eventId(position);
       const message = messages.get(from) ?? messageSince(position, notices, options);
       messages.set(from, message);
-      write(client, message);
+      clients.write(client, message);
     }
   };
 
-  const comment = () => {
-    for (const client of clients) {
-      if (client.isReady) write(client, encoded(": \n\n"));
-      else if (client.isStalled) {
-        remove(client);
-        client.controller.error(new Error("The client has stopped reading."));
-      } else client.isStalled = true;
-    }
-  };
-
-  const add = (client: Client) => {
-    clients.add(client);
-    commenting ??= setInterval(comment, commentMs).unref();
-  };
-
-  const remove = (client: Client) => {
-    clients.delete(client);
-    if (clients.size > 0) return;
-    clearInterval(commenting);
-    commenting = undefined;
+  /** Returns the stream of a client, which starts with `hello`. */
+  const bodyFrom = (position: Position, hello: string) => {
+    let client: Client | undefined;
+    return new ReadableStream<Uint8Array>(
+      {
+        // Called once the client has read everything, so that at most one message is queued.
+        pull(controller) {
+          if (isClosed) controller.close();
+          else if (!client) {
+            client = clients.add(controller, position);
+            clients.write(client, encoded(hello));
+          } else {
+            client.state = "ready";
+            if (!notices.isNewest(client.position)) schedule();
+          }
+        },
+        cancel() {
+          if (client) clients.remove(client);
+        },
+      },
+      { highWaterMark: 0 },
+    );
   };
 
   return {
@@ -165,39 +213,12 @@ export function createStream(options: StreamOptions): Stream {
       schedule();
     },
     open(after) {
-      if (clients.size >= mostStreams) {
-        throw new ApiError(
-          503,
-          "too_many_streams",
-          `${mostStreams} change streams are already open, which is the maximum. Close some of the sandbox's pages.`,
-          { headers: { "Retry-After": "2" } },
-        );
-      }
+      if (clients.all.size >= mostStreams) throw tooManyStreams();
       const position = after === undefined ? notices.newest() : parsePosition(after);
-      let client: Client | undefined;
-      const body = new ReadableStream<Uint8Array>(
-        {
-          // Called once the client has read everything, so that at most one message is queued.
-          pull(controller) {
-            if (isClosed) controller.close();
-            else if (!client) {
-              client = { position, isReady: false, isStalled: false, controller };
-              add(client);
-              const id = after === undefined ? `id: ${position.epoch}-${position.seq}\n` : "";
-              write(client, encoded(`retry: 1000\n${id}\n`));
-            } else {
-              client.isReady = true;
-              client.isStalled = false;
-              if (!notices.isNewest(client.position)) schedule();
-            }
-          },
-          cancel() {
-            if (client) remove(client);
-          },
-        },
-        { highWaterMark: 0 },
-      );
-      return new Response(body, { headers: { "Content-Type": "text/event-stream" } });
+      const id = after === undefined ? `id: ${eventId(position)}\n` : "";
+      return new Response(bodyFrom(position, `retry: 1000\n${id}\n`), {
+        headers: { "Content-Type": "text/event-stream" },
+      });
     },
     restart() {
       notices.restart();
@@ -206,13 +227,18 @@ export function createStream(options: StreamOptions): Stream {
     close() {
       isClosed = true;
       clearTimeout(flushing);
-      for (const client of clients) {
-        remove(client);
-        client.controller.close();
-      }
+      clients.close();
     },
   };
 }
+
+const tooManyStreams = () =>
+  new ApiError(
+    503,
+    "too_many_streams",
+    `${mostStreams} change streams are already open, which is the maximum. Close some of the sandbox's pages.`,
+    { headers: { "Retry-After": "2" } },
+  );
 
 /**
  * Returns the message with the changes since a position. If those are not available, the message contains the position
@@ -224,7 +250,7 @@ function messageSince(
   { callOf, counts }: StreamOptions,
 ): Uint8Array {
   const changed = notices.since(position);
-  const { epoch, seq } = notices.newest();
+  const newest = notices.newest();
   const data = changed
     ? {
         changed: changed.map(({ kind, id }) => ({
@@ -234,9 +260,9 @@ function messageSince(
         })),
         counts: counts(),
       }
-    : { epoch, seq };
+    : newest;
   return encoded(
-    `event: ${changed ? "change" : "resync"}\nid: ${epoch}-${seq}\ndata: ${JSON.stringify(data)}\n\n`,
+    `event: ${changed ? "change" : "resync"}\nid: ${eventId(newest)}\ndata: ${JSON.stringify(data)}\n\n`,
   );
 }
 
@@ -246,6 +272,8 @@ const encoded = (text: string) => encoder.encode(text);
 
 /** Random even if ids are repeatable: after a restart, a position of the old epoch must not look valid. */
 const newEpoch = () => randomBytes(6).toString("hex");
+
+const eventId = ({ epoch, seq }: Position): string => `${epoch}-${seq}`;
 
 /** Parses an event id of the stream. Any other text gives a position that belongs to no epoch. */
 function parsePosition(text: string): Position {
