@@ -49,25 +49,77 @@ const noticed = (recorder: Recorder, stream: Pick<Stream, "note">): Recorder => 
   },
 });
 
+/** Resets and rewinds the sandbox, and returns the facts about it that the page shows. */
+function createEras(
+  { service, retention, restoreAssumptions, ...context }: SiteContext,
+  stream: Stream,
+) {
+  const { state, clock, engine } = service;
+  const startedAt = clock.now();
+  /** The facts since the last start or reset. */
+  let era: Pick<Surroundings, "stray" | "resetAt" | "rewoundAt"> & {
+    readonly droppedBefore: number;
+  } = { stray: undefined, resetAt: undefined, rewoundAt: undefined, droppedBefore: 0 };
+
+  const begin = (next: typeof era) => {
+    era = next;
+    state.commit();
+    stream.restart();
+  };
+
+  return {
+    reset(): void {
+      engine.clear();
+      state.clear();
+      restoreAssumptions();
+      context.saveClock();
+      begin({
+        stray: undefined,
+        resetAt: clock.now(),
+        rewoundAt: undefined,
+        droppedBefore: retention.dropped,
+      });
+    },
+    rewind(checkpoint: CheckpointRecord): void {
+      rewindTo(service, checkpoint, restoreAssumptions);
+      retention.recount();
+      context.saveClock();
+      begin({ ...era, stray: undefined, rewoundAt: clock.now() });
+    },
+    /** Records a request that was probably meant for a receiver. */
+    noteStray(stray: Stray): void {
+      era = { ...era, stray };
+    },
+    surroundings: ({ url }: Request): Surroundings => ({
+      position: stream.position(),
+      baseUrl: new URL(url).origin,
+      dropped: retention.dropped - era.droppedBefore,
+      stray: era.stray,
+      startedAt,
+      resetAt: era.resetAt,
+      rewoundAt: era.rewoundAt,
+      recording: context.recorder.state(),
+      isKept: context.isKept,
+    }),
+  };
+}
+
 /** Creates the handler for everything outside the interface: the inspector page and the control routes. */
 export function createSite(context: SiteContext) {
-  const { service, listeners, retention, saveClock, isKept } = context;
-  const { state, ledger, clock, engine, log } = service;
+  const { service, recorder } = context;
+  const { state, ledger, clock, log } = service;
   const stream = createStream({
     callOf: (kind, id) => callOf(state, kind, id),
     counts: () => countsOf(state),
   });
-  listeners.add(stream.note);
-  let requests = 0;
-  let droppedBefore = 0;
-  let stray: Stray | undefined;
-  const startedAt = clock.now();
-  let resetAt: number | undefined;
-  let rewoundAt: number | undefined;
+  context.listeners.add(stream.note);
+  const eras = createEras(context, stream);
+  const { surroundings } = eras;
+  let refusals = 0;
 
   const refuse = (error: ApiError) => {
-    requests += 1;
-    return errorResponse(error, `req_${requests}`, ledger.get("errors.shape"));
+    refusals += 1;
+    return errorResponse(error, `req_${refusals}`, ledger.get("errors.shape"));
   };
 
   const refusalOf = (error: unknown) => {
@@ -75,66 +127,24 @@ export function createSite(context: SiteContext) {
     return asRefusal(error, log);
   };
 
-  const reset = () => {
-    engine.clear();
-    state.clear();
-    context.restoreAssumptions();
-    saveClock();
-    droppedBefore = retention.dropped;
-    stray = undefined;
-    resetAt = clock.now();
-    rewoundAt = undefined;
-    state.commit();
-    stream.restart();
-  };
-
-  const rewind = (checkpoint: CheckpointRecord) => {
-    rewindTo(service, checkpoint, context.restoreAssumptions);
-    retention.recount();
-    saveClock();
-    stray = undefined;
-    rewoundAt = clock.now();
-    state.commit();
-    stream.restart();
-  };
-
-  const surroundings = ({ url }: Request): Surroundings => ({
-    position: stream.position(),
-    baseUrl: new URL(url).origin,
-    dropped: retention.dropped - droppedBefore,
-    stray,
-    startedAt,
-    resetAt,
-    rewoundAt,
-    recording: context.recorder.state(),
-    isKept,
-  });
-
-  const recorder = noticed(context.recorder, stream);
   const perform = createPerform({
     service,
-    saveClock,
+    saveClock: context.saveClock,
     reset() {
-      reset();
+      eras.reset();
       return stream.position().epoch;
     },
-    rewind,
-    recorder,
-    assertRoom: retention.assertRoom,
+    rewind: (checkpoint) => eras.rewind(checkpoint),
+    recorder: noticed(recorder, stream),
+    assertRoom: context.retention.assertRoom,
   });
-  const app = controlRoutes({ service, stream, perform, surroundings, recorder: context.recorder });
-  addInspector(app, {
-    service,
-    perform,
-    surroundings,
-    recorder: context.recorder,
-    refusalOf,
-  });
+  const app = controlRoutes({ service, stream, perform, surroundings, recorder });
+  addInspector(app, { service, perform, surroundings, recorder, refusalOf });
 
   app.notFound((c) => {
     const { method, path } = c.req;
     if (!path.startsWith("/_sandbox/") && method !== "GET" && method !== "HEAD")
-      stray = { method, path: path.slice(0, 200), at: clock.now() };
+      eras.noteStray({ method, path: path.slice(0, 200), at: clock.now() });
     return refuse(missing(app, path));
   });
 
@@ -159,7 +169,7 @@ export function createSite(context: SiteContext) {
     /** Returns the response to a request that was rejected before it reached the site. */
     refuse,
     perform,
-    reset,
+    reset: (): void => eras.reset(),
     close: stream.close,
   };
 }
