@@ -22,15 +22,73 @@ export type Reply = { readonly response: Response } | { readonly lost: "closed" 
 /** The most bytes that are kept of a request body, and of a response body. */
 const keptBytes = 16_384;
 
+interface Written {
+  readonly status: number;
+  readonly type: string;
+  readonly text: string;
+}
+
+/** Begins the exchange of a request and its response, and keeps its record until one of the two last functions is called. */
+function beginExchange(service: Service, request: Request) {
+  const { state, ledger, clock } = service;
+  const startedAt = realNow();
+  const era = state.era();
+  const call = newCall(service, request, undefined);
+  state.noteCall(call);
+  /** The headers of the response. */
+  const headers: Record<string, string> = {};
+  const authorization = request.headers.get("authorization");
+  let sent: Uint8Array = new Uint8Array();
+
+  const finish = (received: string) => {
+    // A rewind has removed the call.
+    if (state.era() !== era) return;
+    call.ms = Math.round(realNow() - startedAt);
+    service.onCall({ call, authorization, sent, received });
+    state.noteCall(call);
+    state.commitSoon();
+  };
+
+  return {
+    call,
+    headers,
+    authorization,
+    /** Reads the body of the request. */
+    read: async () => (sent = await readBody(request, ledger.get("limits"))),
+    /** Records the response. */
+    respond: ({ status, type, text }: Written): void => {
+      headers["X-Request-Id"] = call.id;
+      headers["Cache-Control"] = "no-store";
+      // A date in Retry-After is relative to this header (A-16).
+      headers["Date"] = new Date(clock.now()).toUTCString();
+      if (text !== "") headers["Content-Type"] = type;
+      call.status = status;
+      call.response = { headers: Object.entries(headers), body: capture(withoutSecret(text)) };
+      finish(text);
+    },
+    /** Records that the connection is lost without a response. */
+    lose: (): void => {
+      call.lost = true;
+      finish("");
+    },
+  };
+}
+
+type Exchange = ReturnType<typeof beginExchange>;
+
 /** A request that has been authenticated and matched to an operation. */
 interface Arrived {
   readonly route: Route<Operation>;
   readonly request: Request;
-  readonly read: () => Promise<Uint8Array>;
-  readonly url: URL;
+  readonly exchange: Exchange;
   readonly account: Identity;
-  readonly call: CallRecord;
   readonly fault: FaultRecord | undefined;
+}
+
+interface ApiContext {
+  readonly service: Service;
+  readonly idempotency: ReturnType<typeof createIdempotency>;
+  readonly retention: Pick<Retention, "assertRoom">;
 }
 
 /** Serves the interface document's operations, with all checks in order and in one place. */
@@ -38,109 +96,90 @@ export function createApi(
   service: Service,
   retention: Pick<Retention, "assertRoom">,
 ): (request: Request) => Promise<Reply> {
-  const { state, ledger, clock, faults, rateLimit } = service;
-  const idempotency = createIdempotency(service);
-
+  const { ledger, clock } = service;
+  const context: ApiContext = { service, idempotency: createIdempotency(service), retention };
   return async (request) => {
-    const startedAt = realNow();
-    const era = state.era();
-    const finish = (ended: CallRecord) => {
-      // A rewind has removed the call.
-      if (state.era() !== era) return;
-      ended.ms = Math.round(realNow() - startedAt);
-      service.onCall({ call: ended, authorization, sent, received });
-      state.noteCall(ended);
-      state.commitSoon();
-    };
-    const url = new URL(request.url);
-    const call = newCall(service, request, undefined);
-    state.noteCall(call);
-    const headers: Record<string, string> = {};
-    const authorization = request.headers.get("authorization");
-    let sent: Uint8Array = new Uint8Array();
-    let received = "";
-    const record = ({ status, type, text }: Written) => {
-      headers["X-Request-Id"] = call.id;
-      headers["Cache-Control"] = "no-store";
-      // A date in Retry-After is relative to this header (A-16).
-      headers["Date"] = new Date(clock.now()).toUTCString();
-      if (text !== "") headers["Content-Type"] = type;
-      call.status = status;
-      received = text;
-      call.response = { headers: Object.entries(headers), body: capture(withoutSecret(text)) };
-      finish(call);
-    };
-    let fault: FaultRecord | undefined;
+    const exchange = beginExchange(service, request);
+    const { call, headers } = exchange;
     let outcome: Written;
     try {
-      const account = authenticate(authorization, ledger.get("auth"));
-      call.account = account.id;
-      Object.assign(headers, rateLimit.count(account.key, ledger.get("rateLimit"), clock.now()));
-      const route = matchRoute(operations, request.method, url.pathname);
-      fault = faults.take(`${route.operation.method} ${route.operation.path}`, call.id);
-      if (fault) call.faultId = fault.id;
-      const early = applyFault(fault, clock.now());
-      if (early) {
-        call.lost = true;
-        finish(call);
-        return { lost: early };
+      const arrived = arrive(service, request, exchange);
+      const lost = applyFault(arrived.fault, clock.now());
+      if (lost) {
+        exchange.lose();
+        return { lost };
       }
-      const read = async () => (sent = await readBody(request, ledger.get("limits")));
-      outcome = await perform({ route, request, read, url, account, call, fault }, (written) => {
-        if (fault?.kind === "response_lost") call.lost = true;
-        record(written);
-      });
+      outcome = await perform(context, arrived);
     } catch (error) {
       const refusal = asRefusal(error, (line) => service.log(`${call.id}: ${line}`));
       Object.assign(headers, refusal.headers);
       call.code = refusal.code;
       const { type, body } = errorBody(refusal, call.id, ledger.get("errors.shape"));
       outcome = { status: refusal.status, type, text: JSON.stringify(body) };
-      record(outcome);
+      exchange.respond(outcome);
     }
     if (call.lost) return { lost: "closed" };
     // A fault may have the status 304, which has no body (RFC 9110, section 15.4.5).
     const body = outcome.text === "" || outcome.status === 304 ? null : outcome.text;
     return { response: new Response(body, { status: outcome.status, headers }) };
   };
+}
 
-  async function perform(
-    { route: { operation, params }, request, read, url, account, call, fault }: Arrived,
-    record: (outcome: Written) => void,
-  ): Promise<Written> {
-    const era = state.era();
-    const key = operation.idempotent && readIdempotencyKey(request.headers.get("idempotency-key"));
-    const body =
-      operation.request && (await readRequest(ledger, operation.request, request, read, call));
-    const query = operation.query
-      ? validate(operation.query, Object.fromEntries(url.searchParams))
-      : undefined;
-    const input: OperationInput = { account: account.id, params, body, query, call };
-    const claim =
-      key === undefined ? undefined : idempotency.begin([account.key, operation.id, key], body);
-    if (claim && "fingerprint" in claim) {
-      const outcome = replayed(claim, call);
-      record(outcome);
-      return outcome;
-    }
-    const run = () => {
-      const outcome = written(operation, operation.run(service, input));
-      claim?.keep({ sendId: call.sendId ?? "", status: outcome.status, body: outcome.text });
-      record(outcome);
-      return outcome;
-    };
-    try {
-      // While this request is delayed, requests with the same key find it in use.
-      await pause(clock, fault);
-      // Operations listed under A-04 raise events.
-      if (operation.assumptions.includes("A-04")) retention.assertRoom();
-      await operation.check?.(service, input);
-      if (state.era() !== era) throw rewound();
-      // The call is part of the transaction, so that a call with a response is never stored unfinished.
-      return operation.method === "GET" ? run() : state.transaction(run);
-    } finally {
-      claim?.release();
-    }
+/** Authenticates a request, counts it, and finds its operation and its fault. @throws ApiError */
+function arrive(
+  { ledger, clock, faults, rateLimit }: Service,
+  request: Request,
+  exchange: Exchange,
+): Arrived {
+  const { call, headers, authorization } = exchange;
+  const account = authenticate(authorization, ledger.get("auth"));
+  call.account = account.id;
+  Object.assign(headers, rateLimit.count(account.key, ledger.get("rateLimit"), clock.now()));
+  const route = matchRoute(operations, request.method, new URL(request.url).pathname);
+  const fault = faults.take(`${route.operation.method} ${route.operation.path}`, call.id);
+  if (fault) call.faultId = fault.id;
+  return { route, request, exchange, account, fault };
+}
+
+/** Runs the operation of a request, or replays its earlier response, and records the outcome. @throws ApiError */
+async function perform(
+  { service, idempotency, retention }: ApiContext,
+  { route: { operation, params }, request, exchange, account, fault }: Arrived,
+): Promise<Written> {
+  const { state, ledger, clock } = service;
+  const { call } = exchange;
+  const era = state.era();
+  const key = operation.idempotent && readIdempotencyKey(request.headers.get("idempotency-key"));
+  const body =
+    operation.request && (await readRequest(ledger, operation.request, request, exchange));
+  const query = operation.query
+    ? validate(operation.query, Object.fromEntries(new URL(request.url).searchParams))
+    : undefined;
+  const input: OperationInput = { account: account.id, params, body, query, call };
+  const respond = (outcome: Written) => {
+    if (fault?.kind === "response_lost") call.lost = true;
+    exchange.respond(outcome);
+    return outcome;
+  };
+  const claim =
+    key === undefined ? undefined : idempotency.begin([account.key, operation.id, key], body);
+  if (claim && "fingerprint" in claim) return respond(replayed(claim, call));
+  const run = () => {
+    const outcome = written(operation, operation.run(service, input));
+    claim?.keep({ sendId: call.sendId ?? "", status: outcome.status, body: outcome.text });
+    return respond(outcome);
+  };
+  try {
+    // While this request is delayed, requests with the same key find it in use.
+    await pause(clock, fault);
+    // Operations listed under A-04 raise events.
+    if (operation.assumptions.includes("A-04")) retention.assertRoom();
+    await operation.check?.(service, input);
+    if (state.era() !== era) throw rewound();
+    // The call is part of the transaction, so that a call with a response is never stored unfinished.
+    return operation.method === "GET" ? run() : state.transaction(run);
+  } finally {
+    claim?.release();
   }
 }
 
@@ -156,8 +195,7 @@ async function readRequest(
   ledger: Service["ledger"],
   schema: z.ZodType,
   request: Request,
-  read: Arrived["read"],
-  call: CallRecord,
+  { call, read }: Exchange,
 ): Promise<unknown> {
   assertJson(request);
   const bytes = await read();
@@ -171,12 +209,6 @@ async function pause(clock: Service["clock"], fault: FaultRecord | undefined): P
   await new Promise<void>((resolve) => {
     clock.at(clock.now() + faultDelayMs(fault), { kind: "delay", id: fault.id }, resolve);
   });
-}
-
-interface Written {
-  readonly status: number;
-  readonly type: string;
-  readonly text: string;
 }
 
 const written = ({ status }: Operation, result: OperationResult): Written => ({
