@@ -83,16 +83,6 @@ export function createRunner(time: Time, patienceMs = 1_000) {
     work().then(end, end);
   };
 
-  /** Moves one entry for an item from a set to the other. Entries for the same item are interchangeable. */
-  const moveOne = (id: string, from: Set<Entry>, to: Set<Entry>) => {
-    for (const entry of from) {
-      if (entry.item.id !== id || entry.item.kind === "delay") continue;
-      from.delete(entry);
-      to.add(entry);
-      return;
-    }
-  };
-
   const park = (id: string) => {
     moveOne(id, running, leftRunning);
     scheduleCheck?.();
@@ -139,4 +129,14 @@ export function createRunner(time: Time, patienceMs = 1_000) {
       scheduleCheck?.();
     },
   };
+}
+
+/** Moves one entry for an item from a set to the other. Entries for the same item are interchangeable. */
+function moveOne(id: string, from: Set<Entry>, to: Set<Entry>): void {
+  for (const entry of from) {
+    if (entry.item.id !== id || entry.item.kind === "delay") continue;
+    from.delete(entry);
+    to.add(entry);
+    return;
+  }
 }
