@@ -100,6 +100,56 @@ function quietly(db: SqliteDatabase, pragmas: string): void {
   }
 }
 
+/** Runs steps that a lock may refuse, and repeats those that it has refused. */
+function createPatience() {
+  /** The pause that all waiting calls share, so that only the first of them tries again after it. */
+  let pause: Promise<void> | undefined;
+
+  const waiting = async <Result>(
+    step: () => Result,
+    call: StoreCall | undefined,
+    cause: unknown,
+  ): Promise<Result> => {
+    let unsent = notSent(cause);
+    for (let pauseMs = 1; !call?.signal.aborted;) {
+      if (call) call.unsent = unsent;
+      if (pause) {
+        await pause;
+        continue;
+      }
+      try {
+        return step();
+      } catch (error) {
+        if (!isBusy(error)) throw explained(error);
+        unsent = notSent(error);
+      }
+      pause = sleep(pauseMs).then(() => (pause = undefined));
+      pauseMs = Math.min(pauseMs * 2, longestPauseMs);
+    }
+    throw unsent;
+  };
+
+  /** Runs a step synchronously, and waits only if the database is locked. */
+  const atOnce = <Result>(
+    step: () => Result,
+    call: StoreCall | undefined,
+  ): MaybePromise<Result> => {
+    try {
+      return step();
+    } catch (error) {
+      if (!isBusy(error)) throw explained(error);
+      return waiting(step, call, error);
+    }
+  };
+
+  return {
+    atOnce,
+    /** Like `atOnce`, but waits behind the calls that are waiting already. */
+    inTurn: <Result>(step: () => Result, call: StoreCall | undefined): MaybePromise<Result> =>
+      pause ? waiting(step, call, undefined) : atOnce(step, call),
+  };
+}
+
 /**
  * @param forget forgets the prepared statements, because the connection was opened again
  * @throws ReceiverConfigError `invalid_option`: another store on the connection has other settings
@@ -109,14 +159,27 @@ export function createConnection(
   own: ConnectionSettings,
   forget: () => void,
 ): Connection {
-  const { busyTimeoutMs, synchronous } = own;
-  const settings = `PRAGMA busy_timeout=${busyTimeoutMs}; PRAGMA synchronous=${synchronous}`;
+  const restoreTimeout = `PRAGMA busy_timeout=${own.busyTimeoutMs}`;
+  const settings = `${restoreTimeout}; PRAGMA synchronous=${own.synchronous}`;
   assertShared(db, own);
   explaining(() => db.exec(settings));
   settingsOf.set(db, own);
+  const { atOnce, inTurn } = createPatience();
+  /** Whether the file has a write-ahead log. */
   let hasLog = false;
-  /** The pause that all waiting calls share, so that only the first of them tries again after it. */
-  let pause: Promise<void> | undefined;
+
+  /** Runs a step with other pragmas, then restores those of the connection. */
+  const withPragmas = <Result>(set: string, restore: string, step: () => Result): Result => {
+    quietly(db, set);
+    try {
+      return step();
+    } finally {
+      quietly(db, restore);
+    }
+  };
+  /** Runs a step that fails, instead of blocking the process, if the database is locked. */
+  const withoutWaiting = <Result>(step: () => Result): Result =>
+    withPragmas("PRAGMA busy_timeout=0", restoreTimeout, step);
 
   /**
    * Runs a step, and repeats it once if SQLite refuses it: the application may have closed the connection and opened it
@@ -133,89 +196,44 @@ export function createConnection(
     }
   };
 
-  /** Returns a function that runs a step without waiting for a lock. */
-  const reading = <Result>(step: () => Result) => {
-    const attempt = () => {
-      // With a write-ahead log, no writer locks out a reader.
-      if (hasLog) return step();
-      quietly(db, "PRAGMA busy_timeout=0");
-      try {
-        return step();
-      } finally {
-        quietly(db, `PRAGMA busy_timeout=${busyTimeoutMs}`);
-      }
-    };
-    return () => renewing(attempt);
-  };
+  // With a write-ahead log, no writer locks out a reader.
+  const readOnce = <Result>(step: () => Result): Result =>
+    renewing(() => (hasLog ? step() : withoutWaiting(step)));
 
-  const attempt = <Result>(step: () => Result, mayBeLazy: boolean): Result => {
-    let isLazy = false;
+  const inTransaction = <Result>(step: () => Result): Result => {
+    db.exec(begin);
     try {
-      db.exec("PRAGMA busy_timeout=0");
-      // Without a write-ahead log, a power loss during a commit with NORMAL can corrupt the file.
-      isLazy = mayBeLazy && (hasLog ||= pragma(db, "journal_mode") === "wal");
-      db.exec(`${isLazy ? "PRAGMA synchronous=NORMAL; " : ""}${begin}`);
-      try {
-        const result = step();
-        db.exec("COMMIT");
-        return result;
-      } catch (error) {
-        rollBack(db);
-        throw error;
-      }
-    } finally {
-      quietly(db, isLazy ? settings : `PRAGMA busy_timeout=${busyTimeoutMs}`);
-    }
-  };
-
-  const waiting = async <Result>(
-    once: () => Result,
-    call: StoreCall | undefined,
-    cause: unknown,
-  ): Promise<Result> => {
-    let unsent = notSent(cause);
-    for (let pauseMs = 1; !call?.signal.aborted;) {
-      if (call) call.unsent = unsent;
-      if (pause) {
-        await pause;
-        continue;
-      }
-      try {
-        return once();
-      } catch (error) {
-        if (!isBusy(error)) throw explained(error);
-        unsent = notSent(error);
-      }
-      pause = sleep(pauseMs).then(() => (pause = undefined));
-      pauseMs = Math.min(pauseMs * 2, longestPauseMs);
-    }
-    throw unsent;
-  };
-
-  const now = <Result>(once: () => Result, call: StoreCall | undefined): MaybePromise<Result> => {
-    try {
-      return once();
+      const result = step();
+      db.exec("COMMIT");
+      return result;
     } catch (error) {
-      if (!isBusy(error)) throw explained(error);
-      return waiting(once, call, error);
+      rollBack(db);
+      throw error;
     }
   };
+
+  const writeOnce = <Result>(step: () => Result, mayBeLazy: boolean): Result =>
+    renewing(() =>
+      // Without a write-ahead log, a power loss during a commit with NORMAL can corrupt the file.
+      mayBeLazy && (hasLog ||= withoutWaiting(() => pragma(db, "journal_mode") === "wal"))
+        ? withPragmas("PRAGMA busy_timeout=0; PRAGMA synchronous=NORMAL", settings, () =>
+            inTransaction(step),
+          )
+        : withoutWaiting(() => inTransaction(step)),
+    );
 
   return {
     run: (step) => explaining(() => renewing(step)),
     glance(step) {
       try {
-        return reading(step)();
+        return readOnce(step);
       } catch (error) {
         if (!isBusy(error)) throw explained(error);
         return undefined;
       }
     },
-    read: (step, call) => now(reading(step), call),
-    write(step, call, isLazy = false) {
-      const once = () => renewing(() => attempt(step, isLazy));
-      return pause ? waiting(once, call, undefined) : now(once, call);
-    },
+    read: (step, call) => atOnce(() => readOnce(step), call),
+    write: (step, call, isLazy = false) => inTurn(() => writeOnce(step, isLazy), call),
   };
 }
 
