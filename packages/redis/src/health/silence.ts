@@ -48,11 +48,16 @@ const patience = 7;
 
 /**
  * Replaces connections that have silently stopped responding. By default, a client keeps using them until the kernel
- * closes them, after minutes or never.
+ * closes them, after minutes or never. The watch is in one of three states:
  *
- * When a call has had no reply for 1.5 s, or is rejected because no connection is ready, a probe is sent on every open
- * connection. Connections that do not reply to it within 1.5 s are replaced. This depends neither on a call's deadline,
- * which the receiver's clock measures, nor on a second call.
+ * - **idle**: no call and no probe is pending, so no timer runs. A call is sent → counting. A call is rejected because no
+ *   connection is ready → asking.
+ * - **counting**: calls are pending, and each tick counts for those that were sent before it. The oldest of them has had
+ *   no reply for 1.5 s → asking. All have ended → idle.
+ * - **asking**: a probe was sent on every open connection. A connection that replies is healthy; one that does not reply
+ *   within 1.5 s is replaced. When none is left → counting or idle.
+ *
+ * This depends neither on a call's deadline, which the receiver's clock measures, nor on a second call.
  */
 export function watchSilence(links: () => readonly Link[]): SilenceWatch {
   let batch: Batch | undefined;
@@ -77,7 +82,7 @@ export function watchSilence(links: () => readonly Link[]): SilenceWatch {
   const tick = () => {
     batch = undefined;
     batches = batches.filter(({ pending }) => pending > 0);
-    for (const one of batches) one.ticks += 1;
+    for (const pending of batches) pending.ticks += 1;
     if (asked.size > 0) judge();
     else if ((batches[0]?.ticks ?? 0) >= patience) askAll();
     if (batches.length > 0 || asked.size > 0) return;
@@ -96,7 +101,7 @@ export function watchSilence(links: () => readonly Link[]): SilenceWatch {
   };
 
   const askAll = () => {
-    for (const one of batches) one.ticks = 0;
+    for (const pending of batches) pending.ticks = 0;
     for (const link of openLinks()) {
       if (asked.has(link.id)) continue;
       const question = { ticks: 0, isUnsent: false };
