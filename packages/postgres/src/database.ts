@@ -61,14 +61,15 @@ export interface Database<Tx> {
   readonly query: Query;
   /**
    * Begins a transaction, runs `work`, and commits if it resolves or rolls back if it rejects. `query` runs in that
-   * transaction. Rejects if the commit did not take effect.
+   * transaction. `mark` is that of the options, or undefined if the transaction did not begin with `first`. Rejects if the
+   * commit did not take effect.
    *
    * `tx` must reject statements after the first call of `query` (which completes the delivery), after the end of the
    * transaction, and after the connection is lost. Otherwise they could run outside the transaction, or make the server
    * roll it back without an error.
    */
   transaction<Result>(
-    work: (tx: Tx, query: Query) => Promise<Result>,
+    work: (tx: Tx, query: Query, mark: string | undefined) => Promise<Result>,
     options: TransactionOptions,
   ): Promise<Result>;
   /** Returns problems with the client's settings for `check()`, one sentence each. */
@@ -79,20 +80,22 @@ export interface Database<Tx> {
 
 export interface TransactionOptions {
   /**
-   * A statement without parameters. Run it first in the transaction, if possible together with `begin`. It identifies
-   * the transaction, limits how long it may be idle, and returns the transaction's id as `reply`, for `select
-   * pg_catalog.txid_status($1)` after the commit. If a `Database` never reads this option, the store cannot detect that
-   * `work` has ended the transaction.
+   * A statement without parameters. Run it first in the transaction, if possible together with `begin`. It limits how
+   * long the transaction may be idle, and returns the transaction's id as `reply`, for `select
+   * pg_catalog.txid_status($1)` after the commit.
    */
   readonly first: string;
+  /**
+   * The mark that `first` gives the transaction. If you have run `first`, pass the mark to `work`, so that the store can
+   * detect that `work` has ended the transaction.
+   *
+   * If there is a mark, `query` runs only one statement, the last of the transaction, and that statement fails if the
+   * transaction must not be committed. Its values consist of hexadecimal digits, numbers and spaces, and it may be sent
+   * in one message with the commit.
+   */
+  readonly mark?: string | undefined;
   /** The idle timeout that `first` sets, in milliseconds, for clients that limit transactions themselves. */
   readonly idleTimeoutMs: number;
-  /**
-   * Whether `query` runs only one statement, the last of the transaction, and that statement fails if the transaction
-   * must not be committed. Its values then consist of hexadecimal digits, numbers and spaces, and it may be sent in one
-   * message with the commit.
-   */
-  readonly endsWithQuery?: boolean | undefined;
   /**
    * Aborted if the server does not reply in time to `first` or to the end of the transaction, or if the lease ends
    * during `work`. Close the connection then, because it may have stopped responding.
@@ -111,17 +114,17 @@ export const plain: TransactionOptions = {
  *
  * @param idleMs the server closes the session if it receives no statement for this long: a frozen process must not keep
  *   rows locked
- * @param run hexadecimal digits and a number
+ * @param mark hexadecimal digits and a number
  */
-export const firstStatement = (idleMs: number, run = ""): string =>
-  `select pg_catalog.txid_current()::pg_catalog.text as reply, pg_catalog.pg_backend_pid() as pid, pg_catalog.set_config('idle_in_transaction_session_timeout', '${Math.ceil(idleMs)}', true), pg_catalog.set_config('svc_webhooks.run', '${run}', true)`;
+export const firstStatement = (idleMs: number, mark = ""): string =>
+  `select pg_catalog.txid_current()::pg_catalog.text as reply, pg_catalog.pg_backend_pid() as pid, pg_catalog.set_config('idle_in_transaction_session_timeout', '${Math.ceil(idleMs)}', true), pg_catalog.set_config('svc_webhooks.run', '${mark}', true)`;
 
 /** The name of a setting that does not exist, so reading it raises an error. */
 const ended = "svc_webhooks.ended_by_work";
 
 /**
  * Wraps a statement with two parameters so that it fails if `work` has ended its transaction. The added third parameter
- * is the `run` passed to `firstStatement`.
+ * is the mark that `firstStatement` has set.
  */
 export const unlessEnded = (statement: string): string =>
   statement.replace(

@@ -38,11 +38,11 @@ function recorded(pool: Pool): {
     statements,
     db: {
       query: queryOn(pool),
-      async transaction(work, { first }) {
+      async transaction(work, { first, mark }) {
         const client = await pool.connect();
         try {
           await client.query(`begin; ${first}`);
-          const result = await work(client, queryOn(client));
+          const result = await work(client, queryOn(client), mark);
           await client.query("commit");
           return result;
         } catch (error) {
@@ -297,7 +297,8 @@ describeWithPostgres("the records on a server", () => {
     const store = postgresStore({
       ...db,
       query: async () => [{ reply: "c1 1" }],
-      transaction: async (work) => work(undefined as never, async () => [{ reply: "run-1" }]),
+      transaction: async (work) =>
+        work(undefined as never, async () => [{ reply: "run-1" }], undefined),
     });
     for (let index = 0; index < 10_000; index += 1) {
       const context = { idempotencyKey: keyOf(index), fence: 1 };

@@ -42,12 +42,12 @@ export function remoteDatabase(port: number): Database<Query> {
 
   return {
     query: queryIn(),
-    async transaction(work, { first }) {
+    async transaction(work, { first, mark }) {
       const query = queryIn((transactions += 1));
       await query("begin", []);
       try {
         await query(first, []);
-        const result = await work(query, query);
+        const result = await work(query, query, mark);
         await query("commit", []);
         return result;
       } catch (error) {

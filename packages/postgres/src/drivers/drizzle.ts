@@ -62,7 +62,7 @@ export function fromDrizzle<Tx extends DrizzleQueries<Sql>, Sql>(
   return {
     ...driver,
     transaction: (work, options) =>
-      driver.transaction((client, query) => {
+      driver.transaction((client, query, mark) => {
         let isInside = false;
         const guarded =
           "unsafe" in (client as object)
@@ -76,7 +76,7 @@ export function fromDrizzle<Tx extends DrizzleQueries<Sql>, Sql>(
         return guardedSession.transaction(async (tx) => {
           isInside = true;
           try {
-            return await work(tx, query);
+            return await work(tx, query, mark);
           } finally {
             isInside = false;
           }
@@ -108,12 +108,12 @@ function overAnyDriver<Tx extends DrizzleQueries<Sql>, Sql>(
     };
   return {
     query: queryOver(db),
-    async transaction(work, { first } = plain) {
+    async transaction(work, { first, mark } = plain) {
       let id = "";
       const result = await db.transaction(async (tx) => {
         const query = queryOver(tx);
         id = replyOf(await query(first, []));
-        return work(tx, query);
+        return work(tx, query, mark);
       });
       await assertCommitted(queryOver(db), id);
       return result;

@@ -53,7 +53,7 @@ export const closing =
 export async function unlessRefused<Result>(
   gate: Gate,
   work: Promise<Result>,
-  isCommitted = () => false,
+  isCommitted: () => unknown = () => false,
 ): Promise<Result> {
   try {
     const result = await work;

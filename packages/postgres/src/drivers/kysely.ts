@@ -76,7 +76,7 @@ export function fromKysely<Tx extends KyselyQueries<Compiled>, Compiled>(
     ],
     ...driver,
     query,
-    async transaction(work, { first, signal } = plain) {
+    async transaction(work, { first, mark, signal } = plain) {
       let id = "";
       let close = pool ? beginningIn(pool) : () => {};
       signal?.addEventListener("abort", () => close());
@@ -100,7 +100,7 @@ export function fromKysely<Tx extends KyselyQueries<Compiled>, Compiled>(
           },
           transformResult: async <Rows>(rows: { readonly result: Rows }) => rows.result,
         };
-        return unlessRefused(gate, work(tx.withPlugin(guard) as Tx, closing(gate, queryIn)));
+        return unlessRefused(gate, work(tx.withPlugin(guard) as Tx, closing(gate, queryIn), mark));
       });
       // Statements that were compiled earlier are not guarded.
       await assertCommitted(query, id);

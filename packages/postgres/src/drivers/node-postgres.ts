@@ -134,6 +134,12 @@ function close(client: PgClient): void {
   client.end().catch(ignore);
 }
 
+/** Closes a client that was checked out only for this. */
+function discard(client: PgClient): void {
+  close(client);
+  client.release(true);
+}
+
 /**
  * Inlines the values into the statement as string literals. They consist only of hexadecimal digits, numbers and
  * spaces.
@@ -167,8 +173,8 @@ function guardedClient(client: PgClient, gate: Gate) {
       if (gate.isOpen) {
         // Statements with callbacks, and cursors, keep counting as pending.
         pending += 1;
-        const result = client.query(...(args as [string])) as Promise<unknown> | undefined;
-        if (isPromise(result)) result.then(settle, fail);
+        const result = client.query(...(args as [string])) as Partial<Promise<unknown>> | undefined;
+        result?.then?.(settle, fail);
         return result;
       }
       const error = refuse(gate);
@@ -184,19 +190,67 @@ function guardedClient(client: PgClient, gate: Gate) {
   return { guarded, pending: () => pending, noteFailure };
 }
 
-const isPromise = (result: unknown): result is Promise<unknown> =>
-  typeof (result as PromiseLike<unknown> | undefined)?.then === "function";
+/**
+ * Runs a transaction on a client that was checked out for it: begins it, runs `work`, and commits or rolls back. The
+ * client then returns to the pool, or is closed if the server has not confirmed the end.
+ */
+async function transact<Result>(
+  client: PgClient,
+  begin: () => Promise<unknown>,
+  work: (tx: PgClient, query: Query, mark: string | undefined) => Promise<Result>,
+  mark: string | undefined,
+): Promise<Result> {
+  const gate = newGate();
+  const { guarded, pending, noteFailure } = guardedClient(client, gate);
+  /** The command tag that the server returned for the commit. */
+  let command: string | undefined;
+  const lastStatement: Query = async (text, values) => {
+    // Statements that `work` did not await may still fail, or be followed by others: see `unlessRefused`.
+    if (mark) await nextTurn();
+    if (!mark || pending() > 0) return closing(gate, queryOver(client))(text, values);
+    gate.isOpen = false;
+    const message = `${withValues(text, values)}; commit`;
+    const results = (await client.query(message)) as unknown as readonly PgResult[];
+    command = results[1]?.command;
+    return results[0]?.rows as readonly Row[];
+  };
+  const query: Query = async (...args) => {
+    try {
+      return await lastStatement(...args);
+    } catch (error) {
+      noteFailure(error);
+      throw error;
+    }
+  };
+  let isUsable = false;
+  let onLost = ignore;
+  const lost = new Promise<never>((_resolve, reject) => (onLost = reject));
+  lost.catch(ignore);
+  client.on("error", onLost);
+  try {
+    await begin();
+    try {
+      // `work` may never settle. When the server terminates its idle transaction, `lost` rejects.
+      const ended = Promise.race([work(guarded, query, mark), lost]);
+      const result = await unlessRefused(gate, ended, () => command);
+      command ??= (await client.query("commit")).command;
+      if (command !== "COMMIT") throw rolledBack();
+      isUsable = true;
+      return result;
+    } catch (error) {
+      await client.query("rollback").then(() => (isUsable = true), ignore);
+      throw error;
+    }
+  } finally {
+    client.off("error", onLost);
+    client.release(!isUsable);
+  }
+}
 
 export function overPg<Pool extends PgPool>(pool: Pool): Database<ClientOf<Pool>> {
   adopt(pool);
   /** The number of the store's statements that have received a reply. */
   let replies = 0;
-
-  const closeIdle = async () => {
-    const client = await pool.connect();
-    close(client);
-    client.release(true);
-  };
 
   /** Runs a statement, and closes its connection if there is no reply by the deadline. */
   const runOn = async <Result>(
@@ -209,7 +263,7 @@ export function overPg<Pool extends PgPool>(pool: Pool): Database<ClientOf<Pool>
       close(client);
       // If none of the store's statements has received a reply meanwhile, idle connections are probably dead too.
       for (let idle = replies === repliesBefore ? pool.idleCount : 0; idle > 0; idle -= 1) {
-        closeIdle().catch(ignore);
+        pool.connect().then(discard).catch(ignore);
       }
     };
     signal?.addEventListener("abort", onAbort);
@@ -240,58 +294,19 @@ export function overPg<Pool extends PgPool>(pool: Pool): Database<ClientOf<Pool>
       }
     },
 
-    async transaction(work, { first, signal, endsWithQuery } = plain) {
+    async transaction(work, { first, mark, signal } = plain) {
       const client = await checkOut(pool, signal);
-      const gate = newGate();
-      // The casts to `ClientOf` are safe: it is the type that the pool's `connect` resolves to.
-      const { guarded, pending, noteFailure } = guardedClient(client, gate);
-      /** The command tag that the server returned for the commit. */
-      let command: string | undefined;
-      const separately = closing(gate, queryOver(client));
-      const complete: Query = async (text, values) => {
-        // Statements that `work` did not await may still fail, or be followed by others: see `unlessRefused`.
-        if (endsWithQuery) await nextTurn();
-        if (!endsWithQuery || pending() > 0) return separately(text, values);
-        gate.isOpen = false;
-        const message = `${withValues(text, values)}; commit`;
-        const results = (await client.query(message)) as unknown as readonly PgResult[];
-        command = results[1]?.command;
-        return results[0]?.rows as readonly Row[];
-      };
-      const query: Query = (...args) =>
-        complete(...args).catch((error: unknown) => {
-          noteFailure(error);
-          throw error;
-        });
-      let isUsable = false;
-      let onLost = ignore;
-      const lost = new Promise<never>((_resolve, reject) => (onLost = reject));
-      lost.catch(ignore);
-      client.on("error", onLost);
-      try {
-        // `begin` and the first statement take one round trip.
-        await runOn(client, signal, () => client.query(`begin; ${first}`));
-        signal?.addEventListener("abort", () => close(client));
-        try {
-          // `work` may never settle. When the server terminates its idle transaction, `lost` rejects.
-          const ended = Promise.race([work(guarded as ClientOf<Pool>, query), lost]);
-          const result = await unlessRefused(gate, ended, () => command !== undefined);
-          command ??= (await client.query("commit")).command;
-          if (command !== "COMMIT") throw rolledBack();
-          isUsable = true;
-          return result;
-        } catch (error) {
-          await client.query("rollback").then(
-            () => (isUsable = true),
-            () => {},
-          );
-          throw error;
-        }
-      } finally {
-        client.off("error", onLost);
-        // A connection whose state is unknown is closed.
-        client.release(!isUsable);
-      }
+      return transact(
+        client,
+        async () => {
+          // `begin` and the first statement take one round trip.
+          await runOn(client, signal, () => client.query(`begin; ${first}`));
+          signal?.addEventListener("abort", () => close(client));
+        },
+        // The cast is safe: `ClientOf` is the type that the pool's `connect` resolves to.
+        work as (tx: PgClient, query: Query, mark: string | undefined) => ReturnType<typeof work>,
+        mark,
+      );
     },
 
     connections: pool.options.max,

@@ -26,11 +26,11 @@ export function fromPglite<Tx extends PgliteQueries>(db: Pglite<Tx>): Database<T
   assertMethod(db, "transaction", "`fromPglite(db)` requires a PGlite instance.");
   return {
     query: queryOver(db),
-    async transaction(work, { first } = plain) {
+    async transaction(work, { first, mark } = plain) {
       return db.transaction(async (tx) => {
         const query = queryOver(tx);
         await query(first, []);
-        return work(tx, query);
+        return work(tx, query, mark);
       });
     },
   };

@@ -64,81 +64,77 @@ export type TxOf<Sql> = Sql extends {
   ? Tx
   : never;
 
+/** Closes dead connections. If nothing arrives on any connection, also closes idle ones, which are probably dead too. */
+async function closeDead(sql: PostgresJs, find: ReturnType<typeof unansweredSince>): Promise<void> {
+  const { dead, others } = find();
+  const findProbed = unansweredSince(sql.options, { among: others });
+  for (let sent = 0; sent < others.length; sent += 1) {
+    // The probe is sent on an idle connection if there is one.
+    const probe = sql.unsafe("select 1");
+    probe.then(ignore, ignore);
+    await new Promise<void>((resolve) => process.nextTick(resolve));
+    if (!(probe as unknown as Internals).active) break;
+  }
+  // One turn later, all probes have been written.
+  await nextTurn();
+  for (const socket of [...dead, ...findProbed().dead]) socket.destroy();
+}
+
 export function overPostgresJs<Sql extends PostgresJs>(sql: Sql): Database<TxOf<Sql>> {
   // Statements have no names until a reply has shown that there is no pooler. In transaction mode, a pooler may send a
   // name to a server connection that does not know it.
   const options = { prepare: false };
 
-  /**
-   * Closes dead connections. If nothing arrives on any connection, also closes idle ones, which are probably dead too.
-   */
-  const closeDead = async (find: ReturnType<typeof unansweredSince>) => {
-    const { dead, others } = find();
-    const findProbed = unansweredSince(sql.options, { among: others });
-    for (let sent = 0; sent < others.length; sent += 1) {
-      // The probe is sent on an idle connection if there is one.
-      const probe = sql.unsafe("select 1");
-      probe.then(ignore, ignore);
-      await new Promise<void>((resolve) => process.nextTick(resolve));
-      if (!(probe as unknown as Internals).active) break;
+  const query: Query = async (text, values, call) => {
+    const isProbe = sql.options.prepare && !options.prepare && text.endsWith(" as reply");
+    const sent = sql.unsafe(
+      isProbe ? `${text}, pg_catalog.pg_backend_pid() as pid` : text,
+      [...values],
+      values.length > 0 ? options : {},
+    );
+    const internals = sent as unknown as Internals;
+    const find = unansweredSince(sql.options);
+    let onAbort = ignore;
+    const late = new Promise<never>((_resolve, reject) => {
+      onAbort = () => {
+        // A query that is queued behind one of the application's statements may simply be waiting.
+        if (internals.active) void closeDead(sql, find);
+        if (internals.state) return;
+        // The query is waiting for a connection. If it were cancelled while that connection is being opened,
+        // postgres.js would never use the connection. Instead, the query is withdrawn: it is replaced with a statement
+        // that has no effect.
+        internals.strings = ["select 1"];
+        internals.args = [];
+        reject(new Error("no connection became free in time"));
+      };
+    });
+    call?.signal.addEventListener("abort", onAbort);
+    try {
+      const rows = (await Promise.race([sent, late])) as readonly Row[];
+      if (isProbe) {
+        // A pooler gives its clients process IDs of its own.
+        options.prepare = replyOf(rows, 1) === String(internals.state?.pid);
+        // postgres.js names its `commit` too. If that fails, it repeats it in the failed transaction, which rolls back.
+        if (!options.prepare) sql.options.prepare = false;
+      }
+      return rows;
+    } catch (error) {
+      if (internals.state) throw error;
+      throw notSent(error);
+    } finally {
+      call?.signal.removeEventListener("abort", onAbort);
     }
-    // One turn later, all probes have been written.
-    await nextTurn();
-    for (const one of [...dead, ...findProbed().dead]) one.destroy();
   };
 
-  const queryOver =
-    (on: Pick<PostgresJs, "unsafe">): Query =>
-    async (text, values, call) => {
-      const isProbe = sql.options.prepare && !options.prepare && text.endsWith(" as reply");
-      const query = on.unsafe(
-        isProbe ? `${text}, pg_catalog.pg_backend_pid() as pid` : text,
-        [...values],
-        values.length > 0 ? options : {},
-      );
-      const internals = query as unknown as Internals;
-      const find = unansweredSince(sql.options);
-      let onAbort = ignore;
-      const late = new Promise<never>((_resolve, reject) => {
-        onAbort = () => {
-          // A query that is queued behind one of the application's statements may simply be waiting.
-          if (internals.active) void closeDead(find);
-          if (internals.state) return;
-          // The query is waiting for a connection. If it were cancelled while that connection is being opened,
-          // postgres.js would never use the connection. Instead, the query is replaced with a statement that has no
-          // effect.
-          internals.strings = ["select 1"];
-          internals.args = [];
-          reject(new Error("no connection became free in time"));
-        };
-      });
-      call?.signal.addEventListener("abort", onAbort);
-      try {
-        const rows = (await Promise.race([query, late])) as readonly Row[];
-        if (isProbe) {
-          // A pooler gives its clients process IDs of its own.
-          options.prepare = replyOf(rows, 1) === String(internals.state?.pid);
-          // postgres.js names its `commit` too. If that fails, it repeats it in the failed transaction, which rolls back.
-          if (!options.prepare) sql.options.prepare = false;
-        }
-        return rows;
-      } catch (error) {
-        if (internals.state) throw error;
-        throw notSent(error);
-      } finally {
-        call?.signal.removeEventListener("abort", onAbort);
-      }
-    };
-
   return {
-    query: queryOver(sql),
+    query,
     async transaction<Result>(
-      work: (tx: TxOf<Sql>, query: Query) => Promise<Result>,
-      { first, signal }: TransactionOptions = plain,
+      work: (tx: TxOf<Sql>, query: Query, mark: string | undefined) => Promise<Result>,
+      { first, mark, signal }: TransactionOptions = plain,
     ): Promise<Result> {
       let find = unansweredSince(sql.options);
       const sending = () => (find = unansweredSince(sql.options, { isMine: true }));
-      signal?.addEventListener("abort", () => void closeDead(find));
+      signal?.addEventListener("abort", () => void closeDead(sql, find));
       let begun: PromiseLike<readonly unknown[]> = Promise.resolve([]);
       const result = await outliving<PostgresJsTx, Result>(
         (run) => sql.begin(run),
@@ -148,7 +144,7 @@ export function overPostgresJs<Sql extends PostgresJs>(sql: Sql): Database<TxOf<
           begun.then(undefined, ignore);
           const own = guardedTx(tx, gate, () => !gate.isLost);
           sending();
-          const query: Query = async (text, values) => {
+          const last: Query = async (text, values) => {
             sending();
             return (await own.unsafe(text, [...values], options)) as readonly Row[];
           };
@@ -158,10 +154,10 @@ export function overPostgresJs<Sql extends PostgresJs>(sql: Sql): Database<TxOf<
           };
           const guarded = guardedTx(tx, gate, mayRun) as TxOf<Sql>;
           // postgres.js sends the rollback itself.
-          return work(guarded, closing(gate, query)).finally(sending);
+          return work(guarded, closing(gate, last), mark).finally(sending);
         },
       );
-      await assertCommitted(queryOver(sql), replyOf(await begun));
+      await assertCommitted(query, replyOf(await begun));
       return result;
     },
 

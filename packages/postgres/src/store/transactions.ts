@@ -48,56 +48,39 @@ export function createTransactions(
   /** The longest lease that a claim has requested, in milliseconds. Other processes wait this long for a frozen one. */
   let idleTimeoutMs = 0;
 
-  const finish = (context: RunIdentity): Statement => {
-    // JavaScript callers may pass anything, and a copy of the context lacks its getters.
-    const { idempotencyKey, fence } = Object(context) as Partial<RunIdentity>;
-    if (typeof idempotencyKey !== "string") throw notAContext();
-    if (fence === undefined) {
-      const text =
-        'The context has no fence, so this run cannot complete the delivery: the store was unavailable, and `onStoreError` is "process".';
-      throw Object.assign(new TypeError(text), { code: "not_claimed" });
-    }
-    if (!Number.isSafeInteger(fence)) throw notAContext();
-    return { text: schema.finish, values: [uuid(idempotencyKey), String(fence)] };
-  };
-
   const transact = async <Result>(
     context: RunIdentity,
     work: (tx: unknown) => Promise<Result>,
     run: Run | undefined,
     transaction: Transaction,
   ): Promise<Result> => {
-    const { text, values } = finish(context);
+    const { text, values } = finishOf(schema, context);
     assertValid(
       typeof work === "function",
       "work",
       "`work` must be a function: store.transaction(context, (tx) => ...).",
     );
     const limit = (transaction.limit = new ReplyLimit(idleTimeoutMs || 30_000));
-    const mark = values.join(" ");
-    let isMarked = false;
-    let hasFinished = false;
+    const ownMark = values.join(" ");
+    let finished: Run | undefined;
     const pending = database.transaction(
-      async (tx, query) => {
+      async (tx, query, mark) => {
         limit.startWork();
         const effects = await rejecting(explainedWork, () => work(tx));
         limit.startEnd();
         await rejecting(
           (error) => (isEnded(error) ? endedByWork() : explainedCall(error)),
-          () => (isMarked ? query(unlessEnded(text), [...values, mark]) : query(text, values)),
+          () => (mark ? query(unlessEnded(text), [...values, mark]) : query(text, values)),
         );
         // This is set before the commit, because the reply to a concurrent `extend` may arrive first.
-        hasFinished = true;
+        finished = run;
         if (run) run.isFinished = true;
         return effects;
       },
       {
-        get first() {
-          isMarked = true;
-          return firstStatement(limit.leaseMs, mark);
-        },
+        first: firstStatement(limit.leaseMs, ownMark),
+        mark: ownMark,
         idleTimeoutMs: limit.leaseMs,
-        endsWithQuery: true,
         signal: limit.signal,
       },
     );
@@ -105,14 +88,14 @@ export function createTransactions(
       return await limit.over(pending);
     } catch (error) {
       // Only the transaction that finished the run resets this. If a second one fails, the run is still finished.
-      if (run && hasFinished) run.isFinished = false;
+      if (finished) finished.isFinished = false;
       throw error;
     }
   };
 
   return {
     begin<Result>(context: RunIdentity, work: (tx: unknown) => Promise<Result>) {
-      const { idempotencyKey = "", fence = 0 } = Object(context) as Partial<RunIdentity>;
+      const { idempotencyKey = "", fence } = Object(context) as Partial<RunIdentity>;
       const run = runs.get(named(idempotencyKey, fence));
       const transaction: Transaction = { own: () => result };
       run?.transactions.add(transaction);
@@ -128,7 +111,7 @@ export function createTransactions(
       });
       return result;
     },
-    finish,
+    finish: (context) => finishOf(schema, context),
     noteLease(leaseMs) {
       idleTimeoutMs = Math.max(idleTimeoutMs, leaseMs);
     },
@@ -145,6 +128,20 @@ export function createTransactions(
       return isFinished;
     },
   };
+}
+
+/** Returns the statement that completes a run. @throws ReceiverConfigError, or TypeError `not_claimed` */
+function finishOf(schema: Schema, context: RunIdentity): Statement {
+  // JavaScript callers may pass anything, and a copy of the context lacks its getters.
+  const { idempotencyKey, fence } = Object(context) as Partial<RunIdentity>;
+  if (typeof idempotencyKey !== "string") throw notAContext();
+  if (fence === undefined) {
+    const text =
+      'The context has no fence, so this run cannot complete the delivery: the store was unavailable, and `onStoreError` is "process".';
+    throw Object.assign(new TypeError(text), { code: "not_claimed" });
+  }
+  if (!Number.isSafeInteger(fence)) throw notAContext();
+  return { text: schema.finish, values: [uuid(idempotencyKey), String(fence)] };
 }
 
 const named = (key: string, owner: string | number | undefined): string => `${key} ${owner}`;
