@@ -25,7 +25,7 @@ import { deliveryHeaders, signature, signingSecret } from "./signing.js";
 import { tampered } from "./tamper.js";
 import { createTimeLimit } from "./time-limit.js";
 
-/** What an attempt is made for. */
+/** The order to make an attempt. */
 export interface AttemptOrder {
   readonly trigger: Trigger;
   /** Tampering that a person requested. It takes the place of a fault's. */

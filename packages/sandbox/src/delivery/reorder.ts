@@ -39,7 +39,7 @@ export function createReorder({ state, clock, faults }: World, schedule: Schedul
       for (const delivery of batch) schedule.makeDue(delivery);
       for (const delivery of batch) {
         if (!isHeld(delivery, faultId)) continue;
-        schedule.unhold(delivery);
+        schedule.endHold(delivery);
         yield { delivery, fault };
       }
     } finally {

@@ -9,7 +9,7 @@ import type { World } from "../world.js";
  *
  * - **pending**: an attempt is scheduled at `nextAttemptAt`, for the reason in `trigger`. It is due → attempting.
  * - **pending and held**: `heldBy` names the fault whose batch it waits in, and `nextAttemptAt` is the time at which the
- *   batch is released even if it is not full. `unhold` → pending, for the attempt that follows immediately.
+ *   batch is released even if it is not full. `endHold` → pending, for the attempt that follows immediately.
  * - **pending for a redelivery**: `trigger` is `redeliver`, and `resumeAt` is the time of the scheduled attempt that the
  *   redelivery interrupted, if there was one. `resume` → pending at that time, or finished.
  * - **attempting**: a scheduled attempt is running; `nextAttemptAt` is not set. `retry` → pending, with one more entry of
@@ -103,7 +103,7 @@ export function createSchedule(
       state.deliveries.put(delivery);
     },
     /** Releases a held delivery. The attempt that follows saves the record. */
-    unhold(delivery: DeliveryRecord): void {
+    endHold(delivery: DeliveryRecord): void {
       delivery.heldBy = undefined;
     },
     clear(): void {
