@@ -12,7 +12,13 @@ import { handle, InvalidEvent } from "./handle.js";
 /**
  * Stage 6: runs the handler, then completes or releases the claim. After `handlerTimeoutMs` the sender receives
  * its response, but the run keeps its lease until the handler settles: JavaScript cannot stop it, and no other
- * run may start meanwhile.
+ * run may start meanwhile. A run is in one of four states:
+ *
+ * - **running**: the handler is pending. It settles → closing. `handlerTimeoutMs` have passed → responded.
+ * - **responded**: as running, but the sender has its response. The handler settles → closing.
+ * - **closing**: the lease is no longer kept, and the claim is completed or released → ended. The store refuses the
+ *   completion → closing, to release the claim.
+ * - **ended**: the ending is the outcome, or is reported as `settled` if the sender has had its response.
  */
 export function run(state: DeliveryState): MaybePromise<Ending> {
   const { config, claim } = state;
