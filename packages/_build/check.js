@@ -62,7 +62,9 @@ const parts = {
       succeeds("oxlint", ["--type-aware", "--deny-warnings"]),
       succeeds("prettier", ["--check", ...cache, "--log-level=warn", "."]),
       succeeds("cspell", [
-        ...["--no-progress", "--no-summary", ...cache],
+        "--no-progress",
+        "--no-summary",
+        ...cache,
         "--cache-location=node_modules/.cache/cspell",
       ]),
     ]);

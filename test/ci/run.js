@@ -19,7 +19,8 @@ const reports = resolve(root, process.env.SVC_REPORTS ?? "reports");
 
 /** The commands before the suites. The parts of `npm run check` need nothing that only tests need, and fail early. */
 const commands = [
-  ...["npm ci", "npm run build"],
+  "npm ci",
+  "npm run build",
   ...["types", "lint", "pages"].map((part) => `node packages/_build/check.js ${part}`),
   "bash .ci/tools",
 ];

@@ -15,7 +15,6 @@ import { signedDelivery } from "@svc-webhooks/testing";
 import { testLinux, testPosix } from "@svc-webhooks/kit/systems";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { createExplainer, createSenderExplainer } from "../src/listen/explainer.js";
-import type { Received } from "../src/listen/server.js";
 import { senderOf } from "../src/schemes/table.js";
 import { captured, deliver, listening, target } from "./listening.js";
 import { cli, testInTerminal, inTerminal, newFile, secret, shell, start } from "./support.js";
@@ -203,7 +202,9 @@ test("an explainer explains ten signatures a minute", async () => {
 /** Runs `explain` with a body of a size, and returns the number of signatures that were made. */
 async function signaturesFor(explain: (body: Buffer) => Promise<unknown>, size: number) {
   const spy = vi.spyOn(crypto.subtle, "sign");
-  onTestFinished(() => void spy.mockRestore());
+  onTestFinished(() => {
+    spy.mockRestore();
+  });
   await explain(Buffer.from(`[${'{"a":1.0,"b":"é"},'.repeat(size / 20)}1]`));
   const { length } = spy.mock.calls;
   spy.mockRestore();
@@ -235,7 +236,7 @@ describe("a signature that anyone may send is explained with few digests", () =>
           body,
           verdict: "signature_mismatch",
           status: 401,
-        } as Received),
+        }),
       size,
     );
     expect(others).toBeLessThan(size > 8_192 ? 100 : 500);

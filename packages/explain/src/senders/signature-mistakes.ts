@@ -1,3 +1,4 @@
+import { pageLink } from "@svc-webhooks/core/outcomes";
 import { explain } from "../explain.js";
 import { changedBody, exactBytes } from "./body-mistakes.js";
 import { textOf, utf8 } from "./bytes.js";
@@ -33,8 +34,7 @@ const notDecoded: Look = async ({ scheme, arrived, secret }) => {
       return {
         id: "secret_not_decoded",
         text: "The text of the secret was used as the key, but this scheme decodes the secret first.",
-        remedy:
-          "If the sender signs with the text, as Polar does with its older secrets, pass the receiver both keys: the secret, and its text as bytes. docs/schemes.md#polar shows how. If your own code signs, decode the text after `whsec_` from base64, and use the resulting bytes as the key.",
+        remedy: `If the sender signs with the text, as Polar does with its older secrets, pass the receiver both keys: the secret, and its text as bytes. ${pageLink("docs/schemes", "polar")} shows how. If your own code signs, decode the text after \`whsec_\` from base64, and use the resulting bytes as the key.`,
       };
     }
   }
