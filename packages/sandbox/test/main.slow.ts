@@ -200,7 +200,7 @@ test("npm run sandbox reports that npm ci is missing", async () => {
   const copy = join(outsideDirectory(), "packages/_build/start.js");
   mkdirSync(dirname(copy), { recursive: true });
   copyFileSync(join(root, "packages/_build/start.js"), copy);
-  expect(await node([copy, "workspace", "main.js"], { cwd: dirname(copy) })).toEqual({
+  expect(await node([copy, "sandbox"], { cwd: dirname(copy) })).toEqual({
     exitCode: 1,
     stdout: "",
     stderr: "Run npm ci first.\n",

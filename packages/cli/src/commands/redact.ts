@@ -44,7 +44,7 @@ interface Written {
 }
 
 export const redact = command({
-  usage: "<file>… --out <folder> [--keep <name>] [--schemas <module>] [--scheme <name>]",
+  usage: "<file>… --out <folder> [--keep <name>] [--scheme <name>]",
   rest: "file",
   details: [
     "Reads files written by svc-webhooks listen --save, or the .jsonl files of folders, and writes their genuine requests to files of the same name in another folder, without personal data and secrets. The requests are signed again with a public test secret, which is printed, so they verify as fixtures.",

@@ -33,7 +33,7 @@ const options = {
 } as const;
 
 export const verify = command({
-  usage: "--signature <value> | --scheme <name> --header <line> < body | --capture <file>",
+  usage: "--signature <value> < body | --header <line> < body | --capture <file>",
   details: [
     "Exits with 0 if the signature matches the exact bytes of the body (with --scheme, if the delivery is accepted), and otherwise with 1.",
     "--explain checks for common mistakes, such as a body that was parsed and serialized again, or a secret with a newline, and reports the one that produces this signature. The signature is still not accepted. Unlike svc-webhooks listen, this command does not accept the previous secret either. A signature with upper-case hex digits is accepted; --explain then prints a note on stderr.",
