@@ -176,7 +176,7 @@ describe("finds nothing wrong with hand-written receivers without a mistake", ()
     const url = `http://127.0.0.1:${await listen(locking(isGenuine, 429, 3))}/`;
     const { code, stdout } = await cli(["doctor", url, "--secret-env=SECRET"]);
     expect(code).toBe(0);
-    expect(stdout).toContain("\nStopped after 5 of 56 probes; no mistake found so far.\n");
+    expect(stdout).toContain("\nStopped after 5 of 55 probes; no mistake found so far.\n");
     expect(stdout).not.toContain("No mistake found.");
   });
 
