@@ -138,6 +138,7 @@ describePosix.each([
     "wrong-receiver.sh",
     [
       "refuses a delivery without a signature, whatever its other headers",
+      "refuses a delivery without a signature, whatever it lacks or who seems to send it",
       "runs a failed handler again on the next attempt",
       "does not run the handler after refusing a delivery",
     ],

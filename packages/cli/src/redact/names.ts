@@ -22,6 +22,12 @@ const times: ReadonlySet<string> = new Set(
   ),
 );
 
-export const isStructural = (name: string): boolean => structural.has(spelled(name));
+/** The most characters of a listed name. Each element of a list under a longer one would cost its length. */
+const mostName = 64;
 
-export const isTime = (name: string): boolean => times.has(spelled(name));
+const has = (names: ReadonlySet<string>, name: string): boolean =>
+  name.length <= mostName && names.has(spelled(name));
+
+export const isStructural = (name: string): boolean => has(structural, name);
+
+export const isTime = (name: string): boolean => has(times, name);
