@@ -8,6 +8,7 @@ import {
 } from "@svc-webhooks/kit/postgres-server";
 import { tcpProxy } from "@svc-webhooks/kit/tcp-proxy";
 import { until } from "@svc-webhooks/kit/until";
+import { untilAvailable } from "@svc-webhooks/kit/until-available";
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { selecting } from "../../contracts/contract-cases.js";
@@ -81,7 +82,7 @@ describeWithPostgres("an inbox on pg-boss", () => {
     // The most connections of a pool of pg-boss.
     expect(rows[0]?.count).toBeLessThanOrEqual(10);
     await locking.query("commit");
-    await until(async () => {
+    await untilAvailable(async () => {
       const { ready, active, delayed, dead } = await world.inbox.admin.stats();
       return ready + active + delayed + dead === 0;
     }, "all are done");
@@ -117,7 +118,7 @@ describeWithPostgres("an inbox on pg-boss", () => {
     );
     await world.work({ concurrency: 1 });
     await world.send("a");
-    await until(async () => (await world.inbox.admin.stats()).active === 1, "it runs");
+    await untilAvailable(async () => (await world.inbox.admin.stats()).active === 1, "it runs");
     const locking = new Client({ connectionString: server.connectionString });
     await locking.connect();
     onTestFinished(() => locking.end());
@@ -142,7 +143,7 @@ describeWithPostgres("an inbox on pg-boss", () => {
     // No call fails any more that could make the inbox look again.
     await locking.query("select pg_sleep(15)");
     await locking.query("commit");
-    await until(async () => {
+    await untilAvailable(async () => {
       const { ready, active, delayed } = await world.inbox.admin.stats();
       return ready + active + delayed === 0;
     }, "the job of the dead connection is done");

@@ -6,6 +6,7 @@ import {
   type PostgresServer,
 } from "@svc-webhooks/kit/postgres-server";
 import { until } from "@svc-webhooks/kit/until";
+import { untilAvailable } from "@svc-webhooks/kit/until-available";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { listed, worldOf, type World } from "./world.js";
 
@@ -121,7 +122,10 @@ describeWithPostgres("the dead letters of pg-boss", () => {
     });
     const worker = await world.work({ concurrency: 50 });
     for (let index = 0; index < 250; index += 1) await world.send(`a${index}`);
-    await until(async () => (await world.inbox.admin.stats()).dead === 250, "all are dead");
+    await untilAvailable(
+      async () => (await world.inbox.admin.stats()).dead === 250,
+      "all are dead",
+    );
     await worker.stop({ deadlineMs: 60_000 });
     const all = (await lettersOf(world)).map(({ id }) => id);
     const seen: string[] = [];

@@ -6,6 +6,7 @@ import {
   type PostgresServer,
 } from "@svc-webhooks/kit/postgres-server";
 import { until } from "@svc-webhooks/kit/until";
+import { untilAvailable } from "@svc-webhooks/kit/until-available";
 import { Client } from "pg";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { idOf, listed, worldOf, type World } from "./world.js";
@@ -154,7 +155,10 @@ describeWithPostgres("a queue in order", () => {
     await expect(world.work()).rejects.toMatchObject({ code: "queue_settings" });
     const worker = await holder.work(receiver);
     onTestFinished(() => worker.stop({ deadlineMs: 0 }));
-    await until(async () => (await holder.admin.stats()).heldKeys === 1, "the key is held");
+    await untilAvailable(
+      async () => (await holder.admin.stats()).heldKeys === 1,
+      "the key is held",
+    );
     // An hour later, pg-boss would have deleted the job of a queue that continues.
     await world.query(
       "update pgboss.job set completed_on = completed_on - interval '2 hours' where name = $1",

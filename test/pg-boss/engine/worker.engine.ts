@@ -8,6 +8,7 @@ import {
   type PostgresServer,
 } from "@svc-webhooks/kit/postgres-server";
 import { until } from "@svc-webhooks/kit/until";
+import { untilAvailable } from "@svc-webhooks/kit/until-available";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { bossOf, type TestBoss } from "./boss.js";
 import { idOf, listed, worldOf } from "./world.js";
@@ -33,7 +34,10 @@ describeWithPostgres("pg-boss", () => {
     await world.work();
     await until(() => runs.length === 2, "both events have run");
     expect((await world.send("a")).code).toBe("enqueued");
-    await until(async () => (await world.inbox.admin.stats()).active === 0, "all is settled");
+    await untilAvailable(
+      async () => (await world.inbox.admin.stats()).active === 0,
+      "all is settled",
+    );
     expect(runs.toSorted()).toEqual(["a", "b"]);
     expect(await world.inbox.admin.stats()).toEqual({
       ready: 0,
@@ -56,7 +60,7 @@ describeWithPostgres("pg-boss", () => {
     );
     await world.send("a");
     await world.work();
-    await until(async () => (await world.inbox.admin.stats()).dead === 1, "it is dead");
+    await untilAvailable(async () => (await world.inbox.admin.stats()).dead === 1, "it is dead");
     expect(runs).toBe(2);
     const [letter] = await listed(world.inbox.admin.list({ state: "dead" }));
     expect(letter).toMatchObject({ deliveryId: "a", attempts: 2, error: "run 2", state: "dead" });
@@ -74,12 +78,15 @@ describeWithPostgres("pg-boss", () => {
     );
     await world.send("a");
     await world.work();
-    await until(async () => (await world.inbox.admin.stats()).dead === 1, "it is dead");
+    await untilAvailable(async () => (await world.inbox.admin.stats()).dead === 1, "it is dead");
     const [letter] = await listed(world.inbox.admin.list({ state: "dead" }));
     expect(letter).toMatchObject({ attempts: 1, error: "no such account" });
     expect((await world.send("a")).code).toBe("enqueued");
     await until(() => runs === 2, "it runs again");
-    await until(async () => (await world.inbox.admin.stats()).dead === 0, "its letter is removed");
+    await untilAvailable(
+      async () => (await world.inbox.admin.stats()).dead === 0,
+      "its letter is removed",
+    );
   });
 
   test("a RetryError delays the next run", async () => {
@@ -140,7 +147,7 @@ describeWithPostgres("pg-boss", () => {
     );
     await world.boss.send(world.queue, { foreign: true }, { id: crypto.randomUUID() });
     await world.work();
-    await until(async () => (await world.inbox.admin.stats()).dead === 2, "both are dead");
+    await untilAvailable(async () => (await world.inbox.admin.stats()).dead === 2, "both are dead");
     await until(() => runs.length === 1, "the other has run");
     const letters = await listed(world.inbox.admin.list({ state: "dead" }));
     expect(letters.map(({ error }) => error)).toContainEqual(
@@ -159,7 +166,7 @@ describeWithPostgres("pg-boss", () => {
     );
     await world.send("a");
     await world.work();
-    await until(async () => (await world.inbox.admin.stats()).dead === 1, "it is dead");
+    await untilAvailable(async () => (await world.inbox.admin.stats()).dead === 1, "it is dead");
     const [letter] = await listed(world.inbox.admin.list({ state: "dead" }));
     expect(letter?.error).toBe("a\ufffdb\ufffd");
   });
@@ -174,8 +181,8 @@ describeWithPostgres("pg-boss", () => {
     const claim = { token: "other", leaseMs: 3_000, retainMs: 60_000 };
     await world.store.claim(key, claim, { signal: new AbortController().signal });
     await world.work();
-    await until(async () => (await world.inbox.admin.stats()).active === 1, "it waits");
-    await until(async () => (await world.inbox.admin.stats()).active === 0, "it is done");
+    await untilAvailable(async () => (await world.inbox.admin.stats()).active === 1, "it waits");
+    await untilAvailable(async () => (await world.inbox.admin.stats()).active === 0, "it is done");
     const [row] = await world.query("select state, retry_count from pgboss.job where name = $1", [
       world.queue,
     ]);
@@ -285,7 +292,7 @@ describeWithPostgres("pg-boss", () => {
     );
     await world.send("a");
     const worker = await world.work();
-    await until(async () => (await world.inbox.admin.stats()).dead === 1, "it is dead");
+    await untilAvailable(async () => (await world.inbox.admin.stats()).dead === 1, "it is dead");
     const [letter] = await listed(world.inbox.admin.list({ state: "dead" }));
     expect(letter?.error).toBe(error);
     // A run that has ended is not given back.
