@@ -28,6 +28,8 @@ const commonWords = new RegExp(
  */
 export function searchable(file: string, markdown: string): string {
   if (/^(?:site\/)?api\//.test(file)) return "";
+  // Recipes for contributors are found by their titles.
+  if (file.startsWith("docs/contributing/")) return /^# .*$/m.exec(markdown)?.[0] ?? "";
   const prose = withoutBlocks(markdown)
     .replaceAll(/!?\[([^\]]*)\]\([^)\s]*\)/g, "$1")
     .replaceAll(/^(?!#).*$/gm, (line) => line.replaceAll(commonWords, ""));
