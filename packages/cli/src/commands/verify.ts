@@ -49,11 +49,10 @@ export const verify = command({
   ],
   options,
   async run(context) {
-    const { header, at, capture } = context.options;
-    let { signature } = context.options;
+    const { header, at, capture, signature: typed } = context.options;
     const { json, note, show } = context;
     const sender = senderOf(context.options);
-    if (sender && signature !== undefined) {
+    if (sender && typed !== undefined) {
       throw new UsageError(
         "--signature is only for the service's own signatures.",
         "With --scheme, pass the sender's headers with --header 'Name: value'.",
@@ -62,13 +61,13 @@ export const verify = command({
     if (capture === undefined) bodyFirst(context.options);
     if (sender) return verifySender(sender, context);
     assertWithScheme({ header, at });
-    if (capture !== undefined && signature !== undefined) {
+    if (capture !== undefined && typed !== undefined) {
       throw new UsageError(
         "--capture already contains the signature.",
         "Remove --signature, or --capture.",
       );
     }
-    if (capture === undefined && signature === undefined) {
+    if (capture === undefined && typed === undefined) {
       throw new UsageError(
         "--signature is missing.",
         "svc-webhooks verify --help lists its arguments and options.",
@@ -78,7 +77,7 @@ export const verify = command({
     const previousSecrets = await readPreviousSecrets(context);
     const captured = capture === undefined ? undefined : await readArrived(context);
     const body = captured?.body ?? (await readBody(context));
-    if (captured) signature = headerOf(captured.headers, headerNames.signature);
+    const signature = captured ? headerOf(captured.headers, headerNames.signature) : typed;
 
     const spoilt = spoiltSecret(secret);
     if (spoilt) {

@@ -138,11 +138,13 @@ async function secretIn(flag: string, path: string, context: InputContext): Prom
   const read = known.get(stdin) ?? new Map<string, string>();
   const earlier = read.get(path);
   if (earlier !== undefined) return earlier;
-  const subject = flag === "--api-key-file" ? "The API key" : "The secret";
-  const what = path === "-" ? subject.replace("T", "t") : `${subject} from ${flag}`;
+  const isApiKey = flag === "--api-key-file";
+  const noun = isApiKey ? "API key" : "secret";
+  const source = `from ${flag}`;
+  const what = path === "-" ? `the ${noun}` : `The ${noun} ${source}`;
   const secret = (await readSecretText(what, path, context)).replace(/\r?\n$/, "");
-  if (secret === "") throw new UsageError(`${subject} from ${flag} is empty.`, "Pass all of it.");
-  if (subject === "The API key") assertKey(secret, `from ${flag}`);
+  if (secret === "") throw new UsageError(`The ${noun} ${source} is empty.`, "Pass all of it.");
+  if (isApiKey) assertKey(secret, source);
   known.set(stdin, read.set(path, secret));
   return conceal(secret);
 }

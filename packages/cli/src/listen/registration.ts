@@ -104,8 +104,9 @@ export async function watch(
       failed = 0;
       const loss = lossIn(all, registered);
       if (loss) return gone.abort(loss);
-      const others = all.filter((one) => one.url === url && one.status === "active");
-      if (isFirst) for (const one of others) if (one.webhook_endpoint_id !== id) note(noteOf(one));
+      const isOther = (listed: Listed) =>
+        listed.url === url && listed.status === "active" && listed.webhook_endpoint_id !== id;
+      if (isFirst) for (const other of all.filter(isOther)) note(noteOf(other));
     } else {
       failed += 1;
       if (failed === failedLooks)

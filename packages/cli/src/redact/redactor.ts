@@ -99,6 +99,7 @@ export function createRedactor({
       : substitutes.text(value);
   }
 
+  /** @param text must be JSON */
   function json(text: string, ids: ReadonlySet<string>, level: number): string {
     const maps = mapsIn(text);
     return rewriteJson(text, keeps, ({ type, value, name, object, keptBy }) => {
@@ -122,7 +123,10 @@ export function createRedactor({
   };
 
   return {
-    json: (text, ids = new Set()) => json(text, ids, 0),
+    json(text, ids = new Set()) {
+      JSON.parse(text);
+      return json(text, ids, 0);
+    },
     form: (text, ids = new Set()) =>
       new URLSearchParams(
         Array.from(new URLSearchParams(text), ([name, value]): [string, string] => [
