@@ -1,5 +1,5 @@
 import { sign } from "@svc-webhooks/core";
-import { signers } from "@svc-webhooks/schemes/sign";
+import { senders } from "@svc-webhooks/schemes/senders";
 import { emptyForm, type Form } from "./form.js";
 
 /** An example that fills the form. */
@@ -43,7 +43,7 @@ export const examples: readonly Example[] = [
   {
     name: "Stripe: a delivery verified too late",
     async form() {
-      const headers = await signers.stripe(stripeBody, { secret, at: stripeTime * 1_000 });
+      const headers = await senders.stripe.sign(stripeBody, { secret, at: stripeTime * 1_000 });
       return {
         ...emptyForm,
         sender: "stripe",

@@ -1,4 +1,4 @@
-import type { SenderName } from "@svc-webhooks/explain/senders";
+import type { SenderName } from "@svc-webhooks/schemes/senders";
 import type { Question } from "./question.js";
 
 /** The values of the fields, as they are in the page. */

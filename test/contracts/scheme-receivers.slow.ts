@@ -1,7 +1,7 @@
 import { createReceiver, type Scheme } from "@svc-webhooks/core";
 import { schemesUnderTest, schemeUnderTest, type SchemeUnderTest } from "@svc-webhooks/kit/schemes";
 import { webhooks } from "@svc-webhooks/node";
-import type { SchemeName } from "@svc-webhooks/schemes/sign";
+import type { SenderName } from "@svc-webhooks/schemes/senders";
 import type { TestRunner } from "@svc-webhooks/testing/adapter";
 import { receiverContract, type MountReceiver } from "@svc-webhooks/testing/receiver";
 import { describe, expect, it, test } from "vitest";
@@ -60,11 +60,11 @@ const textKey = [
   "refuses a signature whose key is a placeholder",
 ];
 
-test.each<readonly [SchemeName, readonly string[]]>([
+test.each<readonly [SenderName, readonly string[]]>([
   ["stripe", unsignedIds],
   ["github", []],
   ["linear", prefix],
-  ["standardWebhooks", [...textKey, ...unsignedIds]],
+  ["standard-webhooks", [...textKey, ...unsignedIds]],
   [
     "discord",
     [

@@ -35,7 +35,7 @@ const folders: Readonly<Record<string, string>> = {
   "packages/pg-boss/src": "queue worker admin",
   "packages/otel/src": "lib signals",
   "packages/cloudflare/src": "queues",
-  "packages/schemes/src": "lib sign",
+  "packages/schemes/src": "lib senders",
   "packages/explain/src": "search senders",
   "packages/crash-test/src": "sql judge report search",
   "packages/testing/src": "schemes adapter receiver store inbox crash-test",

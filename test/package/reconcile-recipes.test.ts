@@ -5,7 +5,7 @@ import type { ReconcileReport } from "@svc-webhooks/core/reconcile";
 import { present } from "@svc-webhooks/kit/present";
 import { listen } from "@svc-webhooks/kit/servers";
 import { github, standardWebhooks, stripe as stripeScheme } from "@svc-webhooks/schemes";
-import { signers, type SchemeName } from "@svc-webhooks/schemes/sign";
+import { senders, type SenderName } from "@svc-webhooks/schemes/senders";
 import { Resend } from "resend";
 import { Stripe } from "stripe";
 import { describe, expect, test } from "vitest";
@@ -58,7 +58,7 @@ const since = new Date(nowMs - 6 * dayMs);
 const ago = (ms: number) => new Date(nowMs - ms).toISOString();
 
 /** A receiver of one sender, with the ids that it has handled. */
-function receiving(scheme: Scheme, name: SchemeName, secret: string, type: string) {
+function receiving(scheme: Scheme, name: SenderName, secret: string, type: string) {
   const handled: string[] = [];
   const failing = new Set<string>();
   const handler: Handler = (_event, { deliveryId }) => {
@@ -69,7 +69,7 @@ function receiving(scheme: Scheme, name: SchemeName, secret: string, type: strin
   /** Delivers as the sender does. Resolves with the outcome. */
   async function deliver(deliveryId: string, event: object, eventType = type) {
     const body = new TextEncoder().encode(JSON.stringify(event));
-    const headers = await signers[name](body, { secret, deliveryId, type: eventType });
+    const headers = await senders[name].sign(body, { secret, deliveryId, type: eventType });
     return receiver.receive({ method: "POST", headers, body });
   }
   return { receiver, deliver, handled, failing };

@@ -10,7 +10,7 @@ import {
   standardWebhooks,
   stripe,
 } from "@svc-webhooks/schemes";
-import type { SchemeName } from "@svc-webhooks/schemes/sign";
+import type { SenderName } from "@svc-webhooks/schemes/senders";
 
 /** A scheme, and an event with every field that the scheme reads. No two texts in it are equal. */
 export interface Sample {
@@ -24,14 +24,14 @@ export interface Sample {
 
 const paid = () => ({ type: "invoice.paid", data: { id: "in_1" } });
 
-export const samples: Readonly<Record<SchemeName, Sample>> = {
-  standardWebhooks: { call: "standardWebhooks()", scheme: standardWebhooks(), event: paid },
+export const samples: Readonly<Record<SenderName, Sample>> = {
+  "standard-webhooks": { call: "standardWebhooks()", scheme: standardWebhooks(), event: paid },
   svix: {
     call: 'standardWebhooks({ headers: "svix" })',
     scheme: standardWebhooks({ headers: "svix" }),
     event: paid,
   },
-  standardWebhooksEd25519: {
+  "standard-webhooks-ed25519": {
     call: 'standardWebhooks({ algorithm: "ed25519" })',
     scheme: standardWebhooks({ algorithm: "ed25519" }),
     event: paid,

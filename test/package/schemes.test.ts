@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createReceiver, type Outcome } from "@svc-webhooks/core";
-import { signers, testKeys, type SchemeName } from "@svc-webhooks/schemes/sign";
+import { senders, type SenderName } from "@svc-webhooks/schemes/senders";
 import { fakeClock } from "@svc-webhooks/testing";
 import { format, resolveConfig } from "prettier";
 import { expect, test } from "vitest";
@@ -24,15 +24,15 @@ interface Probe {
   readonly receive: (request: Request) => Promise<Outcome>;
 }
 
-async function probeOf(name: SchemeName): Promise<Probe> {
+async function probeOf(name: SenderName): Promise<Probe> {
   const { scheme, event, type } = samples[name];
-  const { secret, signingSecret } = await testKeys(name);
+  const { secret, signingSecret } = await senders[name].testKeys();
   return {
     async signed(ageMs = 0) {
       const at = clock.now() - ageMs;
       const body = JSON.stringify(event(at));
       const signing = { secret: signingSecret, at, deliveryId: "d-1", type };
-      return { headers: await signers[name](body, signing), body };
+      return { headers: await senders[name].sign(body, signing), body };
     },
     receive: ({ headers, body }) =>
       createReceiver({ scheme, secret, clock, on: { "*": () => {} }, log: () => {} }).receive({
@@ -84,10 +84,10 @@ async function oldestSeconds({ signed, receive }: Probe): Promise<number | undef
   return accepted;
 }
 
-const names = Object.keys(samples) as SchemeName[];
+const names = Object.keys(samples) as SenderName[];
 const milliseconds = (value: number) => value.toLocaleString("en");
 
-async function rowOf(name: SchemeName): Promise<readonly string[]> {
+async function rowOf(name: SenderName): Promise<readonly string[]> {
   const { call, scheme } = samples[name];
   const probe = await probeOf(name);
   const request = await probe.signed();

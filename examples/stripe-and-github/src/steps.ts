@@ -1,4 +1,4 @@
-import { signers } from "@svc-webhooks/schemes/sign";
+import { senders } from "@svc-webhooks/schemes/senders";
 import type { Secrets } from "./app.js";
 
 export const secrets: Secrets = { stripe: "whsec_demo_stripe", github: "demo-github-secret" };
@@ -23,9 +23,9 @@ export async function signedSteps(now: number): Promise<readonly Step[]> {
     data: { object: { id: "in_1", amount_paid: 4900 } },
   });
   const issue = JSON.stringify({ action: "opened", issue: { node_id: "I_1", title: "It works" } });
-  const fromStripe = (at: number) => signers.stripe(invoice, { secret: secrets.stripe, at });
+  const fromStripe = (at: number) => senders.stripe.sign(invoice, { secret: secrets.stripe, at });
   const fromGithub = (deliveryId: string, type: string) =>
-    signers.github(issue, { secret: secrets.github, deliveryId, type });
+    senders.github.sign(issue, { secret: secrets.github, deliveryId, type });
 
   const toStripe = { path: "/webhooks/stripe", body: invoice };
   const toGithub = { path: "/webhooks/github", body: issue };

@@ -11,11 +11,11 @@ import { openSandbox } from "@svc-webhooks/kit/sandboxes";
 import { listen } from "@svc-webhooks/kit/servers";
 import { until } from "@svc-webhooks/kit/until";
 import { webhooks } from "@svc-webhooks/node";
+import { senders } from "@svc-webhooks/schemes/senders";
 import { signedDelivery } from "@svc-webhooks/testing";
 import { testLinux, testPosix } from "@svc-webhooks/kit/systems";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { createExplainer, createSenderExplainer } from "../src/listen/explainer.js";
-import { senderOf } from "../src/schemes/table.js";
 import { captured, deliver, listening, target } from "./listening.js";
 import { cli, testInTerminal, inTerminal, newFile, secret, shell, start } from "./support.js";
 
@@ -214,12 +214,7 @@ async function signaturesFor(explain: (body: Buffer) => Promise<unknown>, size: 
 describe("a signature that anyone may send is explained with few digests", () => {
   const wrong = "a".repeat(64);
   const explain = createExplainer("whsec_test", []);
-  const sender = senderOf({ scheme: "stripe" });
-  const explainSender = createSenderExplainer(
-    sender as NonNullable<typeof sender>,
-    "whsec_test",
-    [],
-  );
+  const explainSender = createSenderExplainer(senders.stripe, "whsec_test", []);
 
   test.each([200, 8_000, 20_000, 900_000])("with a body of %i bytes", async (size) => {
     const own = await signaturesFor((body) => explain(body, `sha256=${wrong}`), size);

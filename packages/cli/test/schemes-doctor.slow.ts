@@ -2,13 +2,11 @@ import { createHmac } from "node:crypto";
 import type { RequestListener } from "node:http";
 import { buffer } from "node:stream/consumers";
 import { createReceiver, type Clock, type ReceiverOptions } from "@svc-webhooks/core";
-import { schemes } from "@svc-webhooks/kit/schemes";
 import { listen } from "@svc-webhooks/kit/servers";
 import { webhooks } from "@svc-webhooks/node";
 import { standardWebhooks, stripe } from "@svc-webhooks/schemes";
-import { testKeys } from "@svc-webhooks/schemes/sign";
+import { senders } from "@svc-webhooks/schemes/senders";
 import { describe, expect, test } from "vitest";
-import { senders } from "./scheme-requests.js";
 import { json, secret } from "./support.js";
 
 const oldSecret = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD";
@@ -31,9 +29,9 @@ const receiver = (options: Partial<ReceiverOptions> = {}) =>
   );
 
 describe("finds nothing wrong with a receiver of", () => {
-  test.each(Object.entries(senders))("%s", async (name, signer) => {
-    const keys = await testKeys(signer);
-    const listener = receiver({ scheme: schemes[signer], secret: keys.secret });
+  test.each(Object.values(senders))("$name", async ({ name, scheme, testKeys }) => {
+    const keys = await testKeys();
+    const listener = receiver({ scheme, secret: keys.secret });
     const { code, findings, value } = await examine(listener, name, keys.signingSecret);
     expect({ code, findings }).toEqual({ code: 0, findings: [] });
     expect((value["probes"] as readonly unknown[]).length).toBeGreaterThan(15);
@@ -66,8 +64,8 @@ describe("names", () => {
   });
 
   test("the scheme as the command line does, for a receiver with an unknown secret", async () => {
-    const { secret: other } = await testKeys("standardWebhooks");
-    const { secret: key } = await testKeys("standardWebhooks");
+    const { secret: other } = await senders["standard-webhooks"].testKeys();
+    const { secret: key } = await senders["standard-webhooks"].testKeys();
     const listener = receiver({ scheme: standardWebhooks(), secret: other });
     const { findings } = await examine(listener, "standard-webhooks", key);
     expect(findings[0]).toMatchObject({

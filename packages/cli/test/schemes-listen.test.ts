@@ -4,7 +4,7 @@ import { listen } from "@svc-webhooks/kit/servers";
 import { until } from "@svc-webhooks/kit/until";
 import { webhooks } from "@svc-webhooks/node";
 import { discord, stripe } from "@svc-webhooks/schemes";
-import { signers, testKeys } from "@svc-webhooks/schemes/sign";
+import { senders } from "@svc-webhooks/schemes/senders";
 import { describe, expect, test } from "vitest";
 import { captured, listening, sha256, target } from "./listening.js";
 import { cli, newFile, secret, start } from "./support.js";
@@ -14,7 +14,7 @@ const event = '{ "id": "evt_1", "type": "invoice.paid" }\r\n';
 const post = (url: string, headers: Readonly<Record<string, string>>, body = event) =>
   fetch(url, { method: "POST", headers, body, redirect: "manual" });
 
-const signed = (body = event, at = Date.now()) => signers.stripe(body, { secret, at });
+const signed = (body = event, at = Date.now()) => senders.stripe.sign(body, { secret, at });
 
 /** Signs two hours ago. */
 const old = () => signed(event, Date.now() - 7_200_000);
@@ -86,9 +86,9 @@ describe("listen --scheme", () => {
   });
 
   test("responds to a handshake as a receiver does, and forwards one", async () => {
-    const { secret: key, signingSecret } = await testKeys("discord");
+    const { secret: key, signingSecret } = await senders.discord.testKeys();
     const ping = '{"type":0}';
-    const headers = await signers.discord(ping, { secret: signingSecret });
+    const headers = await senders.discord.sign(ping, { secret: signingSecret });
     const alone = await listening(["--scheme=discord"], { SECRET: key });
     expect((await post(alone.url, headers, ping)).status).toBe(204);
 
@@ -167,7 +167,7 @@ describe("replay --scheme", () => {
     const { url, interrupt } = await listening(["--scheme=github", "--save", file]);
     const body = '{"action":"opened"}';
     const options = { secret, deliveryId: "dlv_1", type: "issues" };
-    await post(url, await signers.github(body, options), body);
+    await post(url, await senders.github.sign(body, options), body);
     await interrupt();
     const { url: to, got } = await target();
     const words = ["--scheme=github", "--resign", "--secret-env=SECRET", "--delivery-id=dlv_1"];
@@ -182,8 +182,8 @@ describe("replay --scheme", () => {
     const file = newFile("capture.jsonl");
     const { url, interrupt } = await listening(["--scheme=github", "--save", file]);
     const body = '{"action":"opened"}';
-    await post(url, await signers.github(body, { secret }), body);
-    await post(url, await signers.github(body, { secret: "another secret" }), body);
+    await post(url, await senders.github.sign(body, { secret }), body);
+    await post(url, await senders.github.sign(body, { secret: "another secret" }), body);
     await interrupt();
     const { url: to, got } = await target();
     const words = [

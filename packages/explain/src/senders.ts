@@ -1,13 +1,12 @@
 import { assertValid, type Scheme, type Secrets } from "@svc-webhooks/core";
+import { senders, type SenderName } from "@svc-webhooks/schemes/senders";
 import type { Arrived } from "./senders/arrived.js";
 import { judge, type Judgement } from "./senders/judge.js";
 import { keyOf } from "./senders/key.js";
-import { senders, type SenderName } from "./senders/known.js";
 import type { SenderMistake } from "./senders/mistake.js";
 import { explainRefusal, nextStep } from "./senders/refusal.js";
 
-export { senders };
-export type { Judgement, SenderMistake, SenderName };
+export type { Judgement, SenderMistake };
 export type { SenderMistakeId } from "./senders/mistake.js";
 
 /** A request of a sender, as it arrived. */
@@ -60,11 +59,11 @@ export interface RequestExplanation extends Judgement {
  * ```ts
  * import assert from "node:assert/strict";
  * import { judgeRequest } from "@svc-webhooks/explain/senders";
- * import { signers } from "@svc-webhooks/schemes/sign";
+ * import { senders } from "@svc-webhooks/schemes/senders";
  *
  * const secret = "whsec_0123456789abcdef0123456789abcdef";
  * const text = '{"id":"evt_1","object":"event","type":"invoice.paid"}';
- * const headers = Object.entries(await signers.stripe(text, { secret }));
+ * const headers = Object.entries(await senders.stripe.sign(text, { secret }));
  * const body = new TextEncoder().encode(text);
  * const { isGenuine, outcome } = await judgeRequest({ scheme: "stripe", headers, body, secret });
  * assert.deepEqual([isGenuine, outcome.code], [true, "processed"]);
@@ -88,10 +87,10 @@ export async function judgeRequest(request: JudgeRequest): Promise<Judgement> {
  * ```ts
  * import assert from "node:assert/strict";
  * import { explainRequest } from "@svc-webhooks/explain/senders";
- * import { signers } from "@svc-webhooks/schemes/sign";
+ * import { senders } from "@svc-webhooks/schemes/senders";
  *
  * const secret = "whsec_0123456789abcdef0123456789abcdef";
- * const headers = Object.entries(await signers.stripe('{"id":"evt_1"}', { secret }));
+ * const headers = Object.entries(await senders.stripe.sign('{"id":"evt_1"}', { secret }));
  * const body = new TextEncoder().encode('{"id":"evt_1"}\n');
  * const { outcome, mistake } = await explainRequest({ scheme: "stripe", headers, body, secret });
  * assert.deepEqual([outcome.code, mistake?.id], ["signature_mismatch", "newline_removed"]);
@@ -115,7 +114,7 @@ export async function explainRequest(request: ExplainSenderRequest): Promise<Req
 
 function schemeOf({ scheme }: SenderRequest): Scheme {
   const found =
-    typeof scheme === "string" && Object.hasOwn(senders, scheme) ? senders[scheme] : scheme;
+    typeof scheme === "string" && Object.hasOwn(senders, scheme) ? senders[scheme].scheme : scheme;
   assertValid(
     typeof found === "object",
     "scheme",

@@ -1,11 +1,11 @@
 import { cpuRatio, linearForTenfold } from "@svc-webhooks/kit/cpu-ratio";
 import { sign } from "@svc-webhooks/core";
 import { hmac } from "@svc-webhooks/schemes";
-import { hmacSigner, signers, testKeys } from "@svc-webhooks/schemes/sign";
+import { hmacSigner, senders, type SenderName } from "@svc-webhooks/schemes/senders";
 import { bundled } from "@svc-webhooks/kit/launch";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { explainRequest, judgeRequest, senders, type SenderName } from "../src/senders.js";
+import { explainRequest, judgeRequest } from "../src/senders.js";
 
 // packages/cli/test/schemes.test.ts has an example of each mistake.
 
@@ -15,9 +15,9 @@ const body = new TextEncoder().encode(text);
 const at = 1_795_000_000_000;
 
 test("accepts a name or a scheme, and headers in any iterable form", async () => {
-  const headers = await signers.stripe(text, { secret, at });
+  const headers = await senders.stripe.sign(text, { secret, at });
   const genuine = { isGenuine: true, outcome: { code: "processed", type: "invoice.paid" } };
-  for (const scheme of ["stripe", senders.stripe] as const) {
+  for (const scheme of ["stripe", senders.stripe.scheme] as const) {
     for (const all of [
       Object.entries(headers),
       new Headers(headers),
@@ -34,7 +34,7 @@ test("accepts a name or a scheme, and headers in any iterable form", async () =>
 });
 
 test("has the details that the receiver logs for the outcome, without those of its other lines", async () => {
-  const headers = Object.entries(await signers.github(text, { secret }));
+  const headers = Object.entries(await senders.github.sign(text, { secret }));
   const request = { scheme: "github", headers, secret } as const;
   // The first verified delivery has a line of its own: GitHub does not sign the id.
   expect(await judgeRequest({ ...request, body })).toMatchObject({
@@ -62,7 +62,7 @@ test("explains a scheme that hmac describes", async () => {
 });
 
 test("names the sender whose scheme fits, and uses the time of arrival", async () => {
-  const headers = Object.entries(await signers.stripe(text, { secret, at }));
+  const headers = Object.entries(await senders.stripe.sign(text, { secret, at }));
   expect(await explainRequest({ scheme: "github", headers, body, secret })).toMatchObject({
     outcome: { code: "signature_missing" },
     mistake: { id: "other_scheme", sender: "stripe" },
@@ -85,7 +85,7 @@ test("recognises a delivery of the service, which has no scheme", async () => {
 });
 
 test("states what to compare if no known mistake explains a refusal", async () => {
-  const headers = Object.entries(await signers.stripe(text, { secret: `${secret}0`, at }));
+  const headers = Object.entries(await senders.stripe.sign(text, { secret: `${secret}0`, at }));
   const explained = await explainRequest({ scheme: "stripe", headers, body, secret, at });
   expect(explained).not.toHaveProperty("mistake");
   expect(explained.next_step).toMatch(/^Each Stripe endpoint .+ 53 bytes, with the SHA-256 /);
@@ -117,7 +117,7 @@ const discordHeaders = {
 const unexplained =
   (scheme: "github" | "discord", headers: Readonly<Record<string, string>>, sent: string) =>
   async () => {
-    const key = scheme === "discord" ? (await testKeys("discord")).secret : secret;
+    const key = scheme === "discord" ? (await senders.discord.testKeys()).secret : secret;
     const { mistake } = await explainRequest({
       scheme,
       headers: Object.entries(headers),
@@ -139,10 +139,12 @@ test("takes about as long for nested JSON as for flat JSON of its length", async
 });
 
 test("finds a body that was parsed and serialized again behind a public key", async () => {
-  const { secret: key, signingSecret } = await testKeys("discord");
+  const { secret: key, signingSecret } = await senders.discord.testKeys();
   for (const indent of [undefined, 2, 4]) {
     const signed = JSON.stringify(JSON.parse(text), null, indent);
-    const headers = Object.entries(await signers.discord(signed, { secret: signingSecret, at }));
+    const headers = Object.entries(
+      await senders.discord.sign(signed, { secret: signingSecret, at }),
+    );
     const changed = new TextEncoder().encode(text.replace(":", ": "));
     const request = { scheme: "discord", headers, body: changed, secret: key, at } as const;
     expect(await explainRequest(request)).toMatchObject({ mistake: { id: "body_changed" } });
@@ -159,9 +161,9 @@ describe.each([1, 2])("a list of %d events, each on its line", (count) => {
     ["CRLF became LF, without the last one", sent.replaceAll("\r\n", "\n").trim()],
     ["it was parsed and serialized again", JSON.stringify(events)],
   ])("has changed if %s", async (_what, arrived) => {
-    const { secret: key, signingSecret } = await testKeys("sendgrid");
+    const { secret: key, signingSecret } = await senders.sendgrid.testKeys();
     const headers = Object.entries(
-      await signers.sendgrid(sent, { secret: signingSecret, at: Date.now() }),
+      await senders.sendgrid.sign(sent, { secret: signingSecret, at: Date.now() }),
     );
     const changed = new TextEncoder().encode(arrived);
     const request = { scheme: "sendgrid", headers, body: changed, secret: key } as const;
@@ -185,7 +187,7 @@ test.each(["SHA-1", "SHA-512"] as const)(
 );
 
 test("explains the bytes at the time of the call", async () => {
-  const headers = Object.entries(await signers.stripe(text, { secret, at }));
+  const headers = Object.entries(await senders.stripe.sign(text, { secret, at }));
   const reused = Buffer.from(text);
   const promise = explainRequest({ scheme: "stripe", headers, body: reused, secret, at });
   reused.fill(0);

@@ -1,7 +1,8 @@
 import { fourfoldRatio, linearForFourfold } from "@svc-webhooks/kit/cpu-ratio";
 import { textShapes } from "@svc-webhooks/kit/text-shapes";
+import type { SenderName } from "@svc-webhooks/schemes/senders";
 import { describe, expect, test } from "vitest";
-import { explainRequest, type SenderName } from "../src/senders.js";
+import { explainRequest } from "../src/senders.js";
 
 const secret = "whsec_MfKQ9r8G/YqrTwj+PD8ILPZ/o2La+aSw";
 const body = Buffer.from("{}");

@@ -1,7 +1,7 @@
 import { sign } from "@svc-webhooks/core";
 import { explain } from "@svc-webhooks/explain";
 import { explainRequest } from "@svc-webhooks/explain/senders";
-import { signers, testKeys } from "@svc-webhooks/schemes/sign";
+import { senders } from "@svc-webhooks/schemes/senders";
 
 /**
  * Returns the verdicts on signatures of a replaced secret, of JSON that was parsed and serialised again, and of
@@ -26,15 +26,15 @@ export async function verdicts(): Promise<readonly string[]> {
 export async function senderVerdicts(): Promise<readonly string[]> {
   const text = '{"id":"evt_1","type":"x"}';
   const body = new TextEncoder().encode(`${text}\n`);
-  const stripe = await testKeys("stripe");
-  const discord = await testKeys("discord");
+  const stripe = await senders.stripe.testKeys();
+  const discord = await senders.discord.testKeys();
   const sha1 = "0000000000000000000000000000000000000000";
   const requests = [
-    { scheme: "stripe", ...stripe, headers: await signers.stripe(text, stripe) },
+    { scheme: "stripe", ...stripe, headers: await senders.stripe.sign(text, stripe) },
     {
       scheme: "discord",
       ...discord,
-      headers: await signers.discord(text, { secret: discord.signingSecret }),
+      headers: await senders.discord.sign(text, { secret: discord.signingSecret }),
     },
     { scheme: "github", ...stripe, headers: { "X-Hub-Signature": `sha1=${sha1}` } },
   ] as const;

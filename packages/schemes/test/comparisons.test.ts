@@ -1,7 +1,7 @@
 import type { HmacKey } from "@svc-webhooks/core";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { importHmacKey } from "../src/lib/hmac-key.js";
-import { signers, testKeys } from "../src/sign.js";
+import { senders as known } from "../src/senders.js";
 import {
   receiving,
   senders,
@@ -33,12 +33,12 @@ describe.each(senders)("$name", (one) => {
   test.each([0, 1, 2, undefined])(
     "compares every one of 3 keys when key %s matches",
     async (match) => {
-      const keys = await Promise.all(Array.from({ length: 4 }, () => testKeys(one.name)));
+      const keys = await Promise.all(Array.from({ length: 4 }, () => known[one.name].testKeys()));
       const { scheme, calls } = counted(one);
       const secret = keys.slice(0, 3).map((each) => each.secret);
       const { receive, clock } = receiving(scheme, { secret });
       const body = one.body({ at: clock.now() });
-      const headers = await signers[one.name](body, {
+      const headers = await known[one.name].sign(body, {
         secret: keys[match ?? 3]?.signingSecret ?? "",
         at: clock.now(),
         type: "sent",
@@ -53,7 +53,7 @@ describe.each(senders)("$name", (one) => {
 test.each(sendersWith(({ separator }) => separator))(
   "$name: 5 signatures and 10 keys cost the same, whichever signature matches",
   async (one) => {
-    const keys = await Promise.all(Array.from({ length: 10 }, () => testKeys(one.name)));
+    const keys = await Promise.all(Array.from({ length: 10 }, () => known[one.name].testKeys()));
     const verify = vi.spyOn(crypto.subtle, "verify");
     const costs = new Set<number>();
     for (const position of [0, 4]) {
@@ -62,8 +62,8 @@ test.each(sendersWith(({ separator }) => separator))(
       const body = one.body({ at: clock.now() });
       const given = await Promise.all(
         Array.from({ length: 5 }, async (_, index) => {
-          const secret = index === position ? keys[9] : await testKeys(one.name);
-          return signers[one.name](body, {
+          const secret = index === position ? keys[9] : await known[one.name].testKeys();
+          return known[one.name].sign(body, {
             secret: secret?.signingSecret ?? "",
             at: clock.now(),
             deliveryId: "a",
@@ -84,7 +84,7 @@ test.each(sendersWith(({ separator }) => separator))(
       expect(calls()).toBe(10);
       costs.add(verify.mock.calls.length);
     }
-    expect(costs).toEqual(new Set([one.name === "standardWebhooksEd25519" ? 50 : 0]));
+    expect(costs).toEqual(new Set([one.name === "standard-webhooks-ed25519" ? 50 : 0]));
   },
 );
 

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { hmac } from "../src/index.js";
-import { testKeys, type SchemeName } from "../src/sign.js";
+import { senders as known, type SenderName } from "../src/senders.js";
 import { receiving, sender, senders, sendersWith } from "./support.js";
 
 const refused = expect.objectContaining({ code: "invalid_secret", option: "secret" });
 
 /** Builds a receiver, and returns the error that it throws. */
-function errorOf(name: SchemeName, secret: unknown): Error | undefined {
+function errorOf(name: SenderName, secret: unknown): Error | undefined {
   try {
     receiving(sender(name).scheme(), { secret: secret as string });
     return undefined;
@@ -17,8 +17,8 @@ function errorOf(name: SchemeName, secret: unknown): Error | undefined {
 
 describe.each(senders)("$name", ({ name, scheme }) => {
   test("accepts its own keys, a list of them, and their bytes", async () => {
-    const first = await testKeys(name);
-    const second = await testKeys(name);
+    const first = await known[name].testKeys();
+    const second = await known[name].testKeys();
     expect(errorOf(name, first.secret)).toBeUndefined();
     expect(errorOf(name, [first.secret, { id: "old", key: second.secret }])).toBeUndefined();
     const bytes = scheme().keyBytes?.(first.secret, "secret");
@@ -53,20 +53,20 @@ describe.each(senders)("$name", ({ name, scheme }) => {
 });
 
 /** Keys of the sender, or of another one, that a scheme must not take. */
-const wrong: readonly [SchemeName, string, string][] = [
-  ["standardWebhooks", "whpk_MCowBQYDK2VwAyEAdGVzdGtleXRlc3RrZXl0ZXN0a2V5dGU=", "a public key"],
-  ["standardWebhooks", "whsk_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "a private key"],
-  ["standardWebhooks", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "a key without its prefix"],
-  ["standardWebhooks", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaS", "base64 without padding"],
-  ["standardWebhooks", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLa-_", "base64 for URLs"],
-  ["standardWebhooks", "whsec_MfKQ9r8GKYqrTwjU PD8ILPZIo2LaLaSw", "base64 with a space"],
-  ["standardWebhooks", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLQ==", "23 bytes"],
-  ["standardWebhooks", `whsec_${Buffer.alloc(65, 1).toString("base64")}`, "65 bytes"],
+const wrong: readonly [SenderName, string, string][] = [
+  ["standard-webhooks", "whpk_MCowBQYDK2VwAyEAdGVzdGtleXRlc3RrZXl0ZXN0a2V5dGU=", "a public key"],
+  ["standard-webhooks", "whsk_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "a private key"],
+  ["standard-webhooks", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "a key without its prefix"],
+  ["standard-webhooks", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaS", "base64 without padding"],
+  ["standard-webhooks", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLa-_", "base64 for URLs"],
+  ["standard-webhooks", "whsec_MfKQ9r8GKYqrTwjU PD8ILPZIo2LaLaSw", "base64 with a space"],
+  ["standard-webhooks", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLQ==", "23 bytes"],
+  ["standard-webhooks", `whsec_${Buffer.alloc(65, 1).toString("base64")}`, "65 bytes"],
   ["svix", "whpk_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "a public key"],
-  ["standardWebhooksEd25519", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "a secret"],
-  ["standardWebhooksEd25519", `whsk_${Buffer.alloc(32, 1).toString("base64")}`, "a private key"],
-  ["standardWebhooksEd25519", `whpk_${Buffer.alloc(31, 1).toString("base64")}`, "31 bytes"],
-  ["standardWebhooksEd25519", `whpk_${Buffer.alloc(64, 1).toString("base64")}`, "64 bytes"],
+  ["standard-webhooks-ed25519", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "a secret"],
+  ["standard-webhooks-ed25519", `whsk_${Buffer.alloc(32, 1).toString("base64")}`, "a private key"],
+  ["standard-webhooks-ed25519", `whpk_${Buffer.alloc(31, 1).toString("base64")}`, "31 bytes"],
+  ["standard-webhooks-ed25519", `whpk_${Buffer.alloc(64, 1).toString("base64")}`, "64 bytes"],
   ["stripe", "sk_live_1234567890", "an API key"],
   ["stripe", "rk_live_1234567890", "a restricted key"],
   ["stripe", "whsec_", "only the prefix"],
@@ -93,7 +93,7 @@ describe("a key of another kind", () => {
   });
 
   test("sendgrid refuses a private key", async () => {
-    const { signingSecret } = await testKeys("sendgrid");
+    const { signingSecret } = await known.sendgrid.testKeys();
     expect(errorOf("sendgrid", signingSecret)).toEqual(refused);
   });
 
@@ -101,7 +101,7 @@ describe("a key of another kind", () => {
     for (const { name } of sendersWith(({ name: one }) =>
       /^(?:standardWebhooksEd|sendgrid)/.test(one),
     )) {
-      expect(errorOf(name, (await testKeys(name)).signingSecret)).toEqual(refused);
+      expect(errorOf(name, (await known[name].testKeys()).signingSecret)).toEqual(refused);
     }
   });
 });
@@ -159,7 +159,7 @@ describe("a damaged key of Standard Webhooks is refused with a text that names t
     ["no prefix", key.slice(6), "`secret` is not whsec_ followed by 24 to 64 bytes in base64."],
     ["no padding", key.replace(/=+$/, ""), "`secret` is not whsec_ followed by 24 to 64 bytes"],
   ])("%s", (_what, damaged, text) => {
-    for (const name of ["standardWebhooks", "svix"] as const) {
+    for (const name of ["standard-webhooks", "svix"] as const) {
       const error = errorOf(name, damaged);
       expect(error).toEqual(refused);
       expect(error?.message.slice(0, text.length)).toBe(text);
@@ -172,6 +172,6 @@ describe("a damaged key of Standard Webhooks is refused with a text that names t
     ["whpk_MfKQ9r8= whpk_MfKQ9r8=", contains(" ")],
     ["whpk_whpk_MfKQ9r8=", contains("whpk_")],
   ])("public keys too: %s", (damaged, text) => {
-    expect(errorOf("standardWebhooksEd25519", damaged)?.message.startsWith(text)).toBe(true);
+    expect(errorOf("standard-webhooks-ed25519", damaged)?.message.startsWith(text)).toBe(true);
   });
 });

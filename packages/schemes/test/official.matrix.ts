@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { npx } from "@svc-webhooks/kit/npx";
 import { outsideDirectory } from "@svc-webhooks/kit/programs";
 import { beforeAll, describe, expect, test } from "vitest";
-import { signers, testKeys, type SchemeName } from "../src/sign.js";
+import { senders as known, type SenderName } from "../src/senders.js";
 import { packages, program } from "./official-sdks.js";
 import { sender, type Headers } from "./support.js";
 
@@ -20,29 +20,29 @@ interface Report {
   readonly signed: { readonly id: string; readonly seconds: number; readonly signature: string };
 }
 
-const compared: Readonly<Record<string, SchemeName>> = {
+const compared: Readonly<Record<string, SenderName>> = {
   svix: "svix",
   "@slack/bolt": "slack",
   "@shopify/shopify-api": "shopify",
   "@paddle/paddle-node-sdk": "paddle",
   "@linear/sdk": "linear",
-  openai: "standardWebhooks",
+  openai: "standard-webhooks",
 };
 
 /**
  * Resolves to a genuine delivery, and the same with another body. The packages read the real clock, and Paddle's one
  * refuses a time that is 5 s past. None of them refuses one that is 30 s ahead.
  */
-async function deliveriesOf(name: SchemeName): Promise<readonly Delivery[]> {
-  const { secret } = await testKeys(name);
+async function deliveriesOf(name: SenderName): Promise<readonly Delivery[]> {
+  const { secret } = await known[name].testKeys();
   const at = Date.now() + 30_000;
   const body = sender(name).body({ at });
-  const headers = await signers[name](body, { secret, at, type: "sent" });
+  const headers = await known[name].sign(body, { secret, at, type: "sent" });
   return [body, body.replace("{", "{ ")].map((text) => ({ headers, body: text, secret }));
 }
 
 /** Returns the code with which a receiver ends a delivery. */
-async function codeOf(name: SchemeName, { headers, body, secret }: Delivery): Promise<string> {
+async function codeOf(name: SenderName, { headers, body, secret }: Delivery): Promise<string> {
   const { receive } = createReceiver({
     scheme: sender(name).scheme(),
     secret,

@@ -8,14 +8,14 @@ import { Webhook } from "standardwebhooks";
 import { Stripe } from "stripe";
 import { describe, expect, test } from "vitest";
 import { github, standardWebhooks, stripe } from "../src/index.js";
-import { signers, testKeys } from "../src/sign.js";
+import { senders as known } from "../src/senders.js";
 import { receiving, sender, worldOf } from "./support.js";
 
 // Compares the schemes with the senders' own packages. Those that need Node 22 are in official.matrix.ts.
 
 describe("standardwebhooks", () => {
   test("its signature is processed, and it accepts that of the signer", async () => {
-    const { secret } = await testKeys("standardWebhooks");
+    const { secret } = await known["standard-webhooks"].testKeys();
     const webhook = new Webhook(secret);
     const { receive, clock } = receiving(standardWebhooks(), { secret });
     const body = '{"type":"contact.created","data":{"name":"Zoë"}}';
@@ -29,17 +29,17 @@ describe("standardwebhooks", () => {
     expect(await receive(headers, body)).toMatchObject({ code: "duplicate" });
     expect(await receive(headers, `${body} `)).toMatchObject({ code: "signature_mismatch" });
     // The package has no clock of its own.
-    const now = await signers.standardWebhooks(body, { secret });
+    const now = await known["standard-webhooks"].sign(body, { secret });
     expect(webhook.verify(body, { ...now })).toEqual(JSON.parse(body));
   });
 
   test("it accepts digits that are followed by letters, which are malformed here", async () => {
-    const { secret } = await testKeys("standardWebhooks");
+    const { secret } = await known["standard-webhooks"].testKeys();
     const { receive, clock } = receiving(standardWebhooks(), { secret });
-    const headers = await signers.standardWebhooks("{}", { secret, at: clock.now() });
+    const headers = await known["standard-webhooks"].sign("{}", { secret, at: clock.now() });
     const lettered = { ...headers, "webhook-timestamp": `${headers["webhook-timestamp"]}abc` };
     expect(await receive(lettered, "{}")).toMatchObject({ code: "signature_malformed" });
-    const now = await signers.standardWebhooks("{}", { secret });
+    const now = await known["standard-webhooks"].sign("{}", { secret });
     const accepted = { ...now, "webhook-timestamp": `${now["webhook-timestamp"]}abc` };
     expect(new Webhook(secret).verify("{}", accepted)).toEqual({});
   });
@@ -62,7 +62,7 @@ describe("stripe", () => {
       eventIdSigned: true,
       warnings: ["old_secret"],
     });
-    const own = await signers.stripe(payload, { secret: "whsec_new" });
+    const own = await known.stripe.sign(payload, { secret: "whsec_new" });
     const event = webhooks.constructEvent(payload, own["stripe-signature"] ?? "", "whsec_new");
     expect(event.id).toBe("evt_1");
   });
@@ -122,7 +122,7 @@ describe("@octokit", () => {
   });
 
   test("it accepts the signature of the signer", async () => {
-    const headers = await signers.github("{}", { secret: "octokit" });
+    const headers = await known.github.sign("{}", { secret: "octokit" });
     expect(await verifyAsOctokit("octokit", "{}", headers["x-hub-signature-256"] ?? "")).toBe(true);
   });
 });

@@ -6,7 +6,7 @@ import { createHmac, createPrivateKey, createSign, sign as signWithNode } from "
 import { Webhook } from "standardwebhooks";
 import { Stripe } from "stripe";
 import { describe, expect, test } from "vitest";
-import { testKeys, type SchemeName, type TestKeys } from "../src/sign.js";
+import { senders as known, type SenderName, type TestKeys } from "../src/senders.js";
 import { receiving, sender, type Headers } from "./support.js";
 
 interface Signing {
@@ -28,14 +28,14 @@ const ed25519 = (seed: Buffer) =>
 
 /** Signs as the senders do: with their own packages where those sign, otherwise with node:crypto. */
 const official: Readonly<
-  Partial<Record<SchemeName, (signing: Signing) => Headers | Promise<Headers>>>
+  Partial<Record<SenderName, (signing: Signing) => Headers | Promise<Headers>>>
 > = {
-  standardWebhooks: ({ body, id, seconds, keys }) => ({
+  "standard-webhooks": ({ body, id, seconds, keys }) => ({
     "webhook-id": id,
     "webhook-timestamp": String(seconds),
     "webhook-signature": new Webhook(keys.secret).sign(id, new Date(seconds * 1_000), body),
   }),
-  standardWebhooksEd25519({ body, id, seconds, keys }) {
+  "standard-webhooks-ed25519"({ body, id, seconds, keys }) {
     const seed = Buffer.from(keys.signingSecret.slice(5), "base64").subarray(0, 32);
     const message = Buffer.from(`${id}.${seconds}.${body}`);
     return {
@@ -112,7 +112,7 @@ function changed(value: string, at: number, by: number): string {
 
 describe.each(Object.entries(official))("%s", (name, signAs) => {
   test("the official signature of any event verifies, and no change of one byte of it does", async () => {
-    const one = sender(name as SchemeName);
+    const one = sender(name as SenderName);
     await fc.assert(
       fc.asyncProperty(
         fc.record({ id: idOf, note: text, seconds: fc.integer({ min: 1, max: 99_999_999_999 }) }),
@@ -120,7 +120,7 @@ describe.each(Object.entries(official))("%s", (name, signAs) => {
         async ({ id, note, seconds }, { at, by, bit }) => {
           const clock = fakeClock();
           clock.jump(seconds * 1_000 - clock.now());
-          const keys = await testKeys(one.name);
+          const keys = await known[one.name].testKeys();
           const body = one
             .body({ at: clock.now(), id })
             .replace("{", () => `{"note":${JSON.stringify(note)},`);

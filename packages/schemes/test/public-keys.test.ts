@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { discord, sendgrid, standardWebhooks } from "../src/index.js";
-import { testKeys } from "../src/sign.js";
+import { senders as known } from "../src/senders.js";
 import { receiving, sender, signatureHeader, withHeader, worldOf } from "./support.js";
 
 const hexOf = (bytes: readonly number[]) => Buffer.from(bytes).toString("hex");
@@ -96,7 +96,7 @@ describe("an Ed25519 signature", () => {
     ["of the identity and zero", hexOf([1, ...Array.from({ length: 63 }, () => 0)])],
     ["of 0xff", "ff".repeat(64)],
   ])("%s is a mismatch", async (_what, hex) => {
-    for (const name of ["discord", "standardWebhooksEd25519"] as const) {
+    for (const name of ["discord", "standard-webhooks-ed25519"] as const) {
       const one = sender(name);
       const { receive, sign, clock } = await worldOf(one);
       const body = one.body({ at: clock.now() });
@@ -111,11 +111,11 @@ describe("an Ed25519 signature", () => {
 
 describe("the algorithm is the receiver's", () => {
   test("an HMAC that is made with the public key is refused, whatever its version", async () => {
-    const one = sender("standardWebhooksEd25519");
+    const one = sender("standard-webhooks-ed25519");
     const { keys, receive, clock } = await worldOf(one);
     const body = one.body({ at: clock.now() });
     const key = keys.secret.replace("whpk_", "whsec_");
-    const { sign } = await worldOf(sender("standardWebhooks"));
+    const { sign } = await worldOf(sender("standard-webhooks"));
     const forged = await sign(body, { at: clock.now(), secret: key });
     expect(await receive(forged, body)).toMatchObject({ code: "signature_malformed" });
     const relabelled = withHeader(forged, "webhook-signature", (value) =>
@@ -125,8 +125,8 @@ describe("the algorithm is the receiver's", () => {
   });
 
   test("a list with both versions is verified by either scheme, with its own one", async () => {
-    const hmac = await worldOf(sender("standardWebhooks"));
-    const ed25519 = await worldOf(sender("standardWebhooksEd25519"));
+    const hmac = await worldOf(sender("standard-webhooks"));
+    const ed25519 = await worldOf(sender("standard-webhooks-ed25519"));
     const body = '{"type":"sent"}';
     const at = hmac.clock.now();
     const first = await hmac.sign(body, { at });
@@ -150,7 +150,7 @@ describe("the algorithm is the receiver's", () => {
     const refused = expect.objectContaining({ code: "invalid_secret" });
     expect(() => receiving(sendgrid(), { secret: spki.toString("base64") })).toThrow(refused);
 
-    const broken = Buffer.from((await testKeys("sendgrid")).secret, "base64").fill(7, 30);
+    const broken = Buffer.from((await known.sendgrid.testKeys()).secret, "base64").fill(7, 30);
     const { sign } = await worldOf(sender("sendgrid"));
     const { receive, clock, lines } = receiving(sendgrid(), { secret: broken });
     const outcome = await receive(await sign("[]", { at: clock.now() }), "[]");

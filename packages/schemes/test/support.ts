@@ -19,18 +19,17 @@ import {
   stripe,
 } from "../src/index.js";
 import {
-  signers,
-  testKeys,
-  type SchemeName,
+  senders as known,
+  type SenderName,
   type SignOptions,
   type TestKeys,
-} from "../src/sign.js";
+} from "../src/senders.js";
 
 export type Headers = Readonly<Record<string, string>>;
 
 /** One sender, as the tests describe it. */
 export interface Sender {
-  readonly name: SchemeName;
+  readonly name: SenderName;
   readonly scheme: (options?: { readonly toleranceMs?: number }) => Scheme;
   /** The body of an event, with an id and a signed time for those that have them in the body. */
   readonly body: (given: {
@@ -50,7 +49,7 @@ export interface Sender {
 
 export const senders: readonly Sender[] = [
   {
-    name: "standardWebhooks",
+    name: "standard-webhooks",
     scheme: (options) => standardWebhooks(options),
     body: ({ type = "sent" }) => JSON.stringify({ type }),
     type: "sent",
@@ -59,7 +58,7 @@ export const senders: readonly Sender[] = [
     separator: " ",
   },
   {
-    name: "standardWebhooksEd25519",
+    name: "standard-webhooks-ed25519",
     scheme: (options) => standardWebhooks({ ...options, algorithm: "ed25519" }),
     body: ({ type = "sent" }) => JSON.stringify({ type }),
     type: "sent",
@@ -147,7 +146,7 @@ export const sendersWith = (condition: (one: Sender) => unknown): readonly Sende
   senders.filter((one) => condition(one));
 
 /** Returns one sender by name. */
-export function sender(name: SchemeName): Sender {
+export function sender(name: SenderName): Sender {
   const found = senders.find((one) => one.name === name);
   if (!found) throw new Error(`There is no sender ${name}.`);
   return found;
@@ -162,7 +161,7 @@ export type World = Awaited<ReturnType<typeof worldOf>>;
 
 /** A receiver of one sender on a fake clock, with new keys, and functions that sign and send. */
 export async function worldOf(one: Sender, options: WorldOptions = {}) {
-  const keys = await testKeys(one.name);
+  const keys = await known[one.name].testKeys();
   return {
     keys,
     ...receiving(one.scheme(), { secret: keys.secret, ...options }),
@@ -196,7 +195,7 @@ function signing(one: Sender, { signingSecret }: TestKeys) {
     body: string | Uint8Array,
     options: Partial<SignOptions> & { readonly at: number },
   ) =>
-    signers[one.name](body, {
+    known[one.name].sign(body, {
       secret: signingSecret,
       deliveryId: "dlv_1",
       type: "sent",

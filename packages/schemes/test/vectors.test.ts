@@ -1,13 +1,11 @@
 import { createReceiver, type Scheme } from "@svc-webhooks/core";
-import { schemeNames, schemes } from "@svc-webhooks/kit/schemes";
 import { vectorFiles } from "@svc-webhooks/kit/vectors";
 import { fakeClock } from "@svc-webhooks/testing";
 import { describe, expect, test } from "vitest";
+import { senders } from "../src/senders.js";
 
-const hyphenated = (name: string) =>
-  name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 const schemeOf = new Map<string, Scheme>(
-  schemeNames.map((name) => [hyphenated(name), schemes[name]]),
+  Object.values(senders).map(({ name, scheme }) => [name, scheme]),
 );
 
 /** The outcomes of a request whose signature is not valid. */

@@ -1,4 +1,5 @@
 import { headerNames, sign, type MaybePromise, type SecretKey } from "@svc-webhooks/core";
+import type { SignatureForm } from "@svc-webhooks/schemes/senders";
 
 /** The values of a new signature. Default: those of the delivery. */
 export interface SigningValues {
@@ -15,24 +16,9 @@ export interface Signed {
 }
 
 /**
- * How a sender signs, so that `tamper` can change a delivery of any sender. The value of the header ends with the
- * prefix and the signature.
+ * How one delivery was signed, so that `tamper` can change a delivery of any sender. It contains the secret, but not as
+ * a property.
  */
-export interface SignatureForm {
-  /** The name of the header, in lower case. */
-  readonly header: string;
-  /** The text directly before the signature, such as `"sha256="`. May be empty. */
-  readonly prefix: string;
-  readonly encoding: "hex" | "base64";
-  /** The text between two signatures in one header. Undefined if the sender sends one. */
-  readonly separator?: string | undefined;
-  /** The headers with the delivery id. Empty if it is in the body. */
-  readonly idHeaders: readonly string[];
-  /** The field of the body with the delivery id. Undefined if there is none. */
-  readonly idField?: string | undefined;
-}
-
-/** How one delivery was signed. It contains the secret, but not as a property. */
 export interface Signing extends SignatureForm {
   /** The name of the scheme. Undefined for the service. */
   readonly scheme?: string | undefined;

@@ -37,7 +37,9 @@ test("only the entries for other senders load the schemes", async () => {
   const { exports } = manifest;
   const loading = Object.keys(exports).filter((entry) => {
     const file = join(import.meta.dirname, "../dist", `${entry.slice(2) || "index"}.js`);
-    return existsSync(file) && readFileSync(file, "utf8").includes('@svc-webhooks/schemes/sign"');
+    return (
+      existsSync(file) && readFileSync(file, "utf8").includes('@svc-webhooks/schemes/senders"')
+    );
   });
   expect(loading).toEqual(["./conformance", "./receiver", "./schemes"]);
 });

@@ -1,13 +1,13 @@
 import { createHash, createHmac } from "node:crypto";
-import type { SenderName } from "@svc-webhooks/explain/senders";
 import { axe } from "@svc-webhooks/kit/axe";
 import { describeWithBrowser, openPage, type PageOptions } from "@svc-webhooks/kit/browser";
 import { launchChromium } from "@svc-webhooks/kit/chromium";
 import { compact, crlf, lf, plantMistakes } from "@svc-webhooks/kit/planted-mistakes";
+import { senders, type SenderName } from "@svc-webhooks/schemes/senders";
 import type { Page } from "playwright-core";
 import { eachNth, ends } from "@svc-webhooks/kit/sized";
 import { expect, onTestFinished, test } from "vitest";
-import { senders, signedBy } from "../../../packages/cli/test/scheme-requests.js";
+import { signedBy } from "../../../packages/cli/test/scheme-requests.js";
 import { mistakes } from "../../../packages/explain/src/mistakes.js";
 import { serveSite } from "./site.js";
 

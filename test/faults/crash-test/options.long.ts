@@ -6,7 +6,7 @@ import { freePort } from "@svc-webhooks/kit/free-port";
 import { describeWithPostgres } from "@svc-webhooks/kit/postgres-server";
 import { describeWithRedis, redisServer } from "@svc-webhooks/kit/redis-server";
 import { listen } from "@svc-webhooks/kit/servers";
-import { signers } from "@svc-webhooks/schemes/sign";
+import { senders } from "@svc-webhooks/schemes/senders";
 import { fixture } from "@svc-webhooks/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { deliver, listening } from "../../../packages/cli/test/listening.js";
@@ -205,7 +205,7 @@ describe("--scheme", () => {
     });
     const body = JSON.stringify({ id: "evt_saved_1", type: "invoice.paid" });
     // Too old for the receiver, if the command did not sign it again.
-    const headers = await signers.stripe(body, { secret, at: Date.now() - 7_200_000 });
+    const headers = await senders.stripe.sign(body, { secret, at: Date.now() - 7_200_000 });
     await fetch(url, { method: "POST", headers, body });
     await expect.poll(() => received().length).toBe(1);
     const run = start(

@@ -1,16 +1,17 @@
 import { createReceiver, type OutcomeCode } from "@svc-webhooks/core";
 import { tamper } from "@svc-webhooks/testing";
-import { signedDelivery, type SchemeName } from "@svc-webhooks/testing/schemes";
-import { schemeNames, schemeUnderTest } from "../../kit/schemes.js";
+import type { SenderName } from "@svc-webhooks/schemes/senders";
+import { signedDelivery } from "@svc-webhooks/testing/schemes";
+import { senderNames, schemeUnderTest } from "../../kit/schemes.js";
 
 /** The outcomes of a delivery of each scheme, its copy and a forgery, inside a runtime. */
 export type SchemeResults = Readonly<Record<string, readonly OutcomeCode[]>>;
 
 export const expectedSchemeResults: SchemeResults = Object.fromEntries(
-  schemeNames.map((name) => [name, ["processed", "duplicate", "signature_mismatch"]]),
+  senderNames.map((name) => [name, ["processed", "duplicate", "signature_mismatch"]]),
 );
 
-async function resultsOf(name: SchemeName): Promise<readonly OutcomeCode[]> {
+async function resultsOf(name: SenderName): Promise<readonly OutcomeCode[]> {
   const { scheme, secret, signingSecret } = await schemeUnderTest(name);
   const receiver = createReceiver({ scheme, secret, on: { "*": () => {} }, log: () => {} });
   const genuine = await signedDelivery({}, { scheme: name, secret: signingSecret });
@@ -24,6 +25,6 @@ async function resultsOf(name: SchemeName): Promise<readonly OutcomeCode[]> {
 /** Signs and receives three deliveries of each scheme. */
 export async function schemesApp(): Promise<Response> {
   const results: Record<string, readonly OutcomeCode[]> = {};
-  for (const name of schemeNames) results[name] = await resultsOf(name);
+  for (const name of senderNames) results[name] = await resultsOf(name);
   return Response.json(results satisfies SchemeResults);
 }

@@ -9,7 +9,7 @@ import { ConnectionError, explainConnection } from "../lib/tls.js";
 import { createProgress } from "../lib/terminal/progress.js";
 import { paint } from "../paint.js";
 import { requireSigningSecret, signingFingerprint } from "../schemes/signing-secret.js";
-import { schemeOption, senderOf } from "../schemes/table.js";
+import { schemeOption, senderOf } from "../schemes/option.js";
 
 const options = {
   ...schemeOption,
@@ -75,7 +75,7 @@ export const conformance = command({
       const results = await receiverConformance(url, {
         secret,
         timeoutMs,
-        scheme: sender?.signer,
+        scheme: sender?.name,
         signal,
         lookup: target.lookup,
         async explainError(error) {

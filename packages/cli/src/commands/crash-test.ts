@@ -10,7 +10,7 @@ import {
   search,
   type ReportPage,
 } from "@svc-webhooks/crash-test";
-import { testKeys } from "@svc-webhooks/schemes/sign";
+import type { Sender } from "@svc-webhooks/schemes/senders";
 import { command, type Context, type ExitCode } from "../command.js";
 import { createClosers } from "../crash-test/closers.js";
 import {
@@ -35,7 +35,7 @@ import { Failure, UsageError } from "../errors.js";
 import { durationOf } from "../lib/duration.js";
 import { conceal, masked } from "../lib/mask.js";
 import { keyOf } from "../schemes/key.js";
-import { schemeOption, senderOf, type Sender } from "../schemes/table.js";
+import { schemeOption, senderOf } from "../schemes/option.js";
 import { resolveTarget } from "../lib/target-rule.js";
 import type { Target } from "../lib/target.js";
 import { createProgress } from "../lib/terminal/progress.js";
@@ -281,12 +281,12 @@ async function keysOf(
   }
   const value = env[name] || (sender ? undefined : `whsec_${randomBytes(24).toString("base64")}`);
   if (sender && value === undefined) {
-    const { secret, signingSecret } = await testKeys(sender.signer);
+    const { secret, signingSecret } = await sender.testKeys();
     return { signing: conceal(signingSecret), server: conceal(secret) };
   }
   const secret = conceal(value ?? "");
   if (!sender) await sign("", secret);
-  else if (!sender.hasPrivateKey) keyOf(sender.scheme, secret);
+  else if (sender.key !== "public") keyOf(sender.scheme, secret);
   return { signing: secret, server: secret };
 }
 
@@ -300,7 +300,7 @@ const secretVariable = (
 
 /** @throws UsageError if the deliveries of a sender cannot be repeated for minutes */
 function assertRepeatable(sender: Sender | undefined): void {
-  if (sender?.signer !== "linear") return;
+  if (sender?.name !== "linear") return;
   throw new UsageError(
     "--scheme linear is not supported: the time is in the body, so the server would refuse later deliveries of the same body.",
     "Test the receiver in process with crashTest() of @svc-webhooks/testing/crash-test.",

@@ -13,7 +13,7 @@ import type { Finding } from "../doctor/findings.js";
 import { probeType } from "../doctor/probe.js";
 import { paint, type Line } from "../paint.js";
 import { requireSigningSecret } from "../schemes/signing-secret.js";
-import { schemeOption, senderOf } from "../schemes/table.js";
+import { schemeOption, senderOf } from "../schemes/option.js";
 
 const options = {
   ...schemeOption,

@@ -1,3 +1,4 @@
+import type { Sender } from "@svc-webhooks/schemes/senders";
 import { command, type Context } from "../command.js";
 import { UsageError } from "../errors.js";
 import { comparisonWith, type Comparison } from "../drift/compare.js";
@@ -10,7 +11,7 @@ import { table } from "../lib/terminal/table.js";
 import { paint } from "../paint.js";
 import { identityOf } from "../schemes/identity.js";
 import { objectIn } from "../schemes/object-in.js";
-import { schemeOption, senderOf, type Sender } from "../schemes/table.js";
+import { schemeOption, senderOf } from "../schemes/option.js";
 
 const options = {
   schemas: {

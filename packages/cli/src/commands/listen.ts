@@ -1,6 +1,7 @@
 import { BlockList } from "node:net";
 import { sign } from "@svc-webhooks/core";
 import { fingerprint } from "@svc-webhooks/explain";
+import type { Sender } from "@svc-webhooks/schemes/senders";
 import { command, type Context } from "../command.js";
 import { UsageError } from "../errors.js";
 import { openCapture } from "../lib/capture.js";
@@ -27,7 +28,7 @@ import { keyOf } from "../schemes/key.js";
 import { createFixtures, type Fixtures } from "../redact/fixtures.js";
 import { keepOption, keptText } from "../redact/options.js";
 import { createRedactor, type Redactor } from "../redact/redactor.js";
-import { schemeOption, senderOf, type Sender } from "../schemes/table.js";
+import { schemeOption, senderOf } from "../schemes/option.js";
 
 const options = {
   port: {

@@ -10,7 +10,7 @@ import { excerpt } from "../lib/terminal/text.js";
 import { createFixtures, notGenuine, type Fixtures } from "../redact/fixtures.js";
 import { keepOption, keptText } from "../redact/options.js";
 import { createRedactor, type Redactor } from "../redact/redactor.js";
-import { schemeOption, senderOf } from "../schemes/table.js";
+import { schemeOption, senderOf } from "../schemes/option.js";
 
 const options = {
   out: {

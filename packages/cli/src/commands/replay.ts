@@ -15,7 +15,7 @@ import type { Target } from "../lib/target.js";
 import { excerpt } from "../lib/terminal/text.js";
 import { paint, type Line } from "../paint.js";
 import { sourceOf, type Source } from "../schemes/source.js";
-import { schemeOption } from "../schemes/table.js";
+import { schemeOption } from "../schemes/option.js";
 
 const options = {
   to: { type: "string", required: true, value: "url", text: "where to send the requests" },

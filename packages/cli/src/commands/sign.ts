@@ -4,7 +4,7 @@ import { command } from "../command.js";
 import { bodyOptions, readBody } from "../lib/read.js";
 import { bodyFirst, requireSecret, secretOptions } from "../lib/secret.js";
 import { requireSigningSecret } from "../schemes/signing-secret.js";
-import { schemeOption, senderOf } from "../schemes/table.js";
+import { schemeOption, senderOf } from "../schemes/option.js";
 import { timeOf } from "../schemes/time.js";
 import { assertWithScheme } from "../schemes/with-scheme.js";
 

@@ -3,6 +3,7 @@ import {
   judgeRequest,
   type RequestExplanation,
 } from "@svc-webhooks/explain/senders";
+import type { Sender } from "@svc-webhooks/schemes/senders";
 import type { Context, ExitCode } from "../command.js";
 import { paint, type Line } from "../paint.js";
 import {
@@ -15,7 +16,6 @@ import { differenceLines } from "../lib/difference.js";
 import { readArrived, type arrivedOptions } from "../schemes/arrived.js";
 import { remedyOf } from "../schemes/advice.js";
 import { keyOf } from "../schemes/key.js";
-import type { Sender } from "../schemes/table.js";
 
 type VerifyContext = Context<
   typeof arrivedOptions &

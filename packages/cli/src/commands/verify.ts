@@ -15,7 +15,7 @@ import {
 } from "../lib/secret.js";
 import { escaped } from "../lib/terminal/text.js";
 import { arrivedOptions, readArrived } from "../schemes/arrived.js";
-import { schemeOption, senderOf } from "../schemes/table.js";
+import { schemeOption, senderOf } from "../schemes/option.js";
 import { assertWithScheme } from "../schemes/with-scheme.js";
 import { verifySender } from "./verify-sender.js";
 

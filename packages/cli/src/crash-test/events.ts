@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { headerNames, sign } from "@svc-webhooks/core";
+import type { Sender } from "@svc-webhooks/schemes/senders";
 import { bodiesOf } from "../doctor/bodies.js";
 import { eventIdOf } from "../doctor/probe.js";
 import { UsageError } from "../errors.js";
@@ -10,7 +11,6 @@ import { linesOf } from "../lib/lines.js";
 import type { InputContext } from "../lib/read.js";
 import type { HeaderList } from "../lib/target.js";
 import { identityOf, type Identity } from "../schemes/identity.js";
-import type { Sender } from "../schemes/table.js";
 
 /** The most events of one history. */
 const mostEvents = 3;
@@ -61,7 +61,7 @@ export async function eventsOf(
 }
 
 function newEvent(type: string, signing: Signing, sender: Sender | undefined): SentEvent {
-  const body = bodiesOf(type, sender?.shape).plain();
+  const body = bodiesOf(type, sender).plain();
   const deliveryId = sender ? randomUUID() : `dlv_crash_${randomUUID()}`;
   const headersOf = async (attempt: number): Promise<HeaderList> => [
     ["content-type", "application/json"],

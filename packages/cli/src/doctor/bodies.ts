@@ -1,4 +1,4 @@
-import type { Shape } from "../schemes/events.js";
+import type { Sender } from "@svc-webhooks/schemes/senders";
 import { newEventId } from "./probe.js";
 
 /** The bodies of the probes. Each call returns a new event. */
@@ -24,8 +24,6 @@ const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
 
 const oddities = String.raw`"n": 1.0, "big": 12345678901234567890, "text": "Zo\u00eb \/", "same": 1, "same": 2`;
 
-const asItIs: Shape = (event) => event;
-
 /** The data of an event about a sent email. */
 export const sentEmail = {
   email_id: "msg_email_1",
@@ -42,16 +40,17 @@ export const sentEmail = {
 /**
  * Returns the bytes of events of one type. They have all fields that a receiver may require: those of `email.sent`.
  *
- * @param shape makes an event of the sender
+ * @param sender whose events have its form. Undefined for the service
  */
-export function bodiesOf(type: string, shape: Shape = asItIs): Bodies {
-  const event = (data: Readonly<Record<string, unknown>> = {}) =>
-    shape({
-      event_id: newEventId(),
-      type,
-      created_at: new Date().toISOString(),
-      data: { ...sentEmail, ...data },
-    });
+export function bodiesOf(type: string, sender?: Sender): Bodies {
+  const event = (data: Readonly<Record<string, unknown>> = {}) => {
+    const [at, event_id] = [Date.now(), newEventId()];
+    const created_at = new Date(at).toISOString();
+    const others = { created_at, data: { ...sentEmail, ...data } };
+    return sender
+      ? sender.complete({ event_id, ...others }, { deliveryId: event_id, type, at })
+      : { event_id, type, ...others };
+  };
   const plain = (data?: Readonly<Record<string, unknown>>) => utf8(JSON.stringify(event(data)));
   return {
     plain: () => plain(),

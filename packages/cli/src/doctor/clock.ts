@@ -1,4 +1,4 @@
-import type { Sender } from "../schemes/table.js";
+import type { Sender } from "@svc-webhooks/schemes/senders";
 import { isStaleAt } from "../schemes/stale.js";
 import { describeMs } from "./describe-ms.js";
 import { finding, type Finding } from "./findings.js";

@@ -1,7 +1,7 @@
 import { sign } from "@svc-webhooks/core";
+import type { Sender } from "@svc-webhooks/schemes/senders";
 import type { Target } from "../lib/target.js";
 import { signingFingerprint } from "../schemes/signing-secret.js";
-import type { Sender } from "../schemes/table.js";
 import { bodiesOf } from "./bodies.js";
 import { clockFinding } from "./clock.js";
 import { examine, type Examination } from "./examine.js";
@@ -53,7 +53,7 @@ export async function diagnose({
   const signing = scheme
     ? senderSigning(scheme, secret, previousSecrets, event)
     : serviceSigning(secret, previousSecrets);
-  const bodies = bodiesOf(event, scheme?.shape);
+  const bodies = bodiesOf(event, scheme);
   const skews: number[] = [];
   const senderTo = (to: Target) =>
     patient(

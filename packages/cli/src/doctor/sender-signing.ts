@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
-import { testKeys } from "@svc-webhooks/schemes/sign";
+import type { Sender } from "@svc-webhooks/schemes/senders";
 import { isStaleAt } from "../schemes/stale.js";
-import type { Sender } from "../schemes/table.js";
 import { newDeliveryId } from "./probe.js";
 import { bodyVariants, type GuessKind } from "./guesses.js";
 import {
@@ -23,7 +22,7 @@ const newFacts = () => ({ at: Date.now(), deliveryId: newDeliveryId() });
 
 /** Signs with the signer of a sender. */
 export function senderSigning(
-  { scheme, signer, sign, hasPrivateKey }: Sender,
+  { scheme, key: keyKind, sign, testKeys }: Sender,
   secret: string,
   previousSecrets: readonly string[],
   type: string,
@@ -31,7 +30,7 @@ export function senderSigning(
   const [header = ""] = scheme.headers;
   const valueOf = async (body: Uint8Array | string, facts: SignedFacts, key = secret) =>
     (await sign(body, { secret: key, type, ...facts }))[header] ?? "";
-  const randomKey = async () => (await testKeys(signer)).signingSecret;
+  const randomKey = async () => (await testKeys()).signingSecret;
 
   return {
     skipped: skippedBy(scheme.name),
@@ -100,7 +99,7 @@ export function senderSigning(
         ...facts,
       });
       const others = bodyVariants(body).filter(([, one]) => !Buffer.from(one).equals(body));
-      const previous = hasPrivateKey ? [] : previousSecrets;
+      const previous = keyKind === "public" ? [] : previousSecrets;
       return {
         keys: await Promise.all(
           previous.map(async (key) => ({ ...(await guess("key", body, key)), mistake: oldSecret })),

@@ -1,10 +1,10 @@
 import type { Scheme } from "@svc-webhooks/core";
-import { nameOf, type Sender } from "../schemes/table.js";
+import type { Sender } from "@svc-webhooks/schemes/senders";
 import type { Finding, FindingId } from "./findings.js";
 
 /** Returns a finding with the names of the sender in place of those of the service. */
 export function forSender(found: Finding, sender: Sender): Finding {
-  const own = textsOf(sender.scheme, nameOf(sender))[found.id];
+  const own = textsOf(sender.scheme, sender.name)[found.id];
   return own && found.mistake === undefined ? { ...found, ...own } : found;
 }
 

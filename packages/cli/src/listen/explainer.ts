@@ -1,6 +1,6 @@
 import { explain, type Explanation } from "@svc-webhooks/explain";
 import { explainRequest, type SenderMistake } from "@svc-webhooks/explain/senders";
-import type { Sender } from "../schemes/table.js";
+import type { Sender } from "@svc-webhooks/schemes/senders";
 import type { Received } from "./server.js";
 
 const windowMs = 60_000;

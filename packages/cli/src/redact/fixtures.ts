@@ -1,8 +1,8 @@
 import { headerNames, sign as signatureOf } from "@svc-webhooks/core";
+import type { Sender } from "@svc-webhooks/schemes/senders";
 import type { Captured } from "../lib/capture.js";
 import { serviceVerifier, senderVerifier } from "../schemes/verifier.js";
 import { identityOf } from "../schemes/identity.js";
-import type { Sender } from "../schemes/table.js";
 import { bodyTextOf, redactedBody } from "./body.js";
 import { redactedHeaders, signedHeaders } from "./headers.js";
 import type { Redactor } from "./redactor.js";

@@ -1,6 +1,5 @@
 import { createECDH, createHash, createPrivateKey, createPublicKey } from "node:crypto";
-import type { SchemeName } from "@svc-webhooks/schemes/sign";
-import type { Sender } from "../schemes/table.js";
+import type { Sender, SenderName } from "@svc-webhooks/schemes/senders";
 
 /** The keys of redacted requests. They are public, so nothing that is real may use them. */
 export interface TestSecret {
@@ -20,7 +19,7 @@ const plain = "whsec_test";
  * text.
  */
 export function testSecretOf(sender: Sender | undefined): TestSecret {
-  const make = sender && special[sender.signer];
+  const make = sender && special[sender.name];
   return make ? make() : equal(plain);
 }
 
@@ -63,10 +62,10 @@ function p256(): TestSecret {
 const standardWebhooks = () => equal(`whsec_${Buffer.from(text).toString("base64")}`);
 
 /** The keys of senders that do not accept any text. */
-const special: Partial<Readonly<Record<SchemeName, () => TestSecret>>> = {
-  standardWebhooks,
+const special: Partial<Readonly<Record<SenderName, () => TestSecret>>> = {
+  "standard-webhooks": standardWebhooks,
   svix: standardWebhooks,
-  standardWebhooksEd25519() {
+  "standard-webhooks-ed25519"() {
     const { seed, point } = ed25519();
     return {
       secret: `whpk_${point.toString("base64")}`,

@@ -1,7 +1,7 @@
 import { fingerprint } from "@svc-webhooks/explain";
+import type { Sender } from "@svc-webhooks/schemes/senders";
 import { requireSecret } from "../lib/secret.js";
 import { keyOf } from "./key.js";
-import type { Sender } from "./table.js";
 
 /**
  * Reads the secret to sign with: that of the receiver, or the sender's private key.
@@ -11,10 +11,10 @@ import type { Sender } from "./table.js";
  */
 export async function requireSigningSecret(
   context: Parameters<typeof requireSecret>[0],
-  { scheme, hasPrivateKey }: Sender,
+  { scheme, key }: Sender,
 ): Promise<string> {
   const secret = await requireSecret(context);
-  if (!hasPrivateKey) keyOf(scheme, secret);
+  if (key !== "public") keyOf(scheme, secret);
   return secret;
 }
 
@@ -24,4 +24,4 @@ export async function requireSigningSecret(
  * @param sender undefined for the service
  */
 export const signingFingerprint = (secret: string, sender: Sender | undefined): Promise<string> =>
-  fingerprint(sender && !sender.hasPrivateKey ? keyOf(sender.scheme, secret) : secret);
+  fingerprint(sender && sender.key !== "public" ? keyOf(sender.scheme, secret) : secret);

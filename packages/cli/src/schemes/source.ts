@@ -1,4 +1,5 @@
 import { headerNames, sign } from "@svc-webhooks/core";
+import { senders, type Sender } from "@svc-webhooks/schemes/senders";
 import type { Context } from "../command.js";
 import { UsageError } from "../errors.js";
 import type { Captured } from "../lib/capture.js";
@@ -7,7 +8,7 @@ import { requireSecret, type secretOptions } from "../lib/secret.js";
 import type { HeaderList } from "../lib/target.js";
 import { identityOf } from "./identity.js";
 import { requireSigningSecret } from "./signing-secret.js";
-import { allSenders, senderOf, type Sender, type schemeOption } from "./table.js";
+import { senderOf, type schemeOption } from "./option.js";
 
 /** How captured requests are sent again. */
 export interface Source {
@@ -27,8 +28,8 @@ function sourceOfService({ note }: SourceContext): Source {
   let isNoted = false;
   return {
     async headersOf({ headers }) {
-      const has = (name = "") => headerOf(headers, name) !== undefined;
-      const [sender] = allSenders().find(([, { scheme }]) => has(scheme.headers[0])) ?? [];
+      const has = (name: string) => headerOf(headers, name) !== undefined;
+      const sender = Object.values(senders).find(({ form }) => has(form.header))?.name;
       if (sender && !isNoted && !has(headerNames.signature)) {
         isNoted = true;
         note(`The headers of ${sender} are not sent. To send them, add --scheme ${sender}.`);

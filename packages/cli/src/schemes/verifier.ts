@@ -1,9 +1,9 @@
 import { headerNames, verify, type Secret } from "@svc-webhooks/core";
 import { judgeRequest, type Judgement } from "@svc-webhooks/explain/senders";
+import type { Sender } from "@svc-webhooks/schemes/senders";
 import { deliveryHeaders, headerOf, senderHeaders } from "../lib/delivery-headers.js";
 import type { HeaderList } from "../lib/target.js";
 import type { Arrived } from "./arrived.js";
-import type { Sender } from "./table.js";
 
 /** The result of a verification. */
 export interface Verified {

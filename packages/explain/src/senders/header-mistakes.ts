@@ -1,9 +1,9 @@
 import { headerNames } from "@svc-webhooks/core";
+import { senders, type SenderName } from "@svc-webhooks/schemes/senders";
 import { toHex } from "../search/bytes.js";
 import { headerOf, type Arrived } from "./arrived.js";
 import { utf8 } from "./bytes.js";
 import { judge } from "./judge.js";
-import { allSenders, type SenderName } from "./known.js";
 import type { Look, SenderMistake } from "./mistake.js";
 import { timesIn } from "./signed-time.js";
 
@@ -38,18 +38,11 @@ const useOther = (name: SenderName, text: string): SenderMistake => ({
 });
 
 const otherSender: Look = async ({ scheme, arrived }) => {
-  const [name] =
-    allSenders().find(
-      ([
-        ,
-        {
-          headers: [header = ""],
-        },
-      ]) => header !== scheme.headers[0] && headerOf(arrived, header) !== undefined,
-    ) ?? [];
-  return name === undefined
-    ? undefined
-    : useOther(name, `The request has the signature header of ${name}.`);
+  const other = Object.values(senders).find(
+    ({ form: { header } }) =>
+      header !== scheme.headers[0] && headerOf(arrived, header) !== undefined,
+  );
+  return other && useOther(other.name, `The request has the signature header of ${other.name}.`);
 };
 
 const noSender: Look = async ({ arrived }) =>
@@ -64,16 +57,13 @@ const noSender: Look = async ({ arrived }) =>
 
 /** The header is that of the scheme, but its version is that of a scheme with other keys. */
 const otherVersion: Look = async ({ scheme, arrived }) => {
-  const [name] =
-    allSenders().find(
-      ([, other]) =>
-        other.headers[0] === scheme.headers[0] &&
-        other.inspect((one) => headerOf(arrived, one) ?? "", arrived.at).problem !==
-          "signature_malformed",
-    ) ?? [];
-  return name === undefined
-    ? undefined
-    : useOther(name, `The signature has the version that ${name} uses.`);
+  const header = (name: string) => headerOf(arrived, name) ?? "";
+  const other = Object.values(senders).find(
+    ({ form, scheme: { inspect } }) =>
+      form.header === scheme.headers[0] &&
+      inspect(header, arrived.at).problem !== "signature_malformed",
+  );
+  return other && useOther(other.name, `The signature has the version that ${other.name} uses.`);
 };
 
 const milliseconds: Look = async ({ scheme, arrived, secret }) => {

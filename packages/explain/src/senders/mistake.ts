@@ -1,9 +1,9 @@
 import type { Scheme } from "@svc-webhooks/core";
+import type { SenderName } from "@svc-webhooks/schemes/senders";
 import type { BodyDifference } from "../explain.js";
 import type { MistakeId } from "../mistakes.js";
 import type { Arrived } from "./arrived.js";
 import type { Judgement } from "./judge.js";
-import type { SenderName } from "./known.js";
 
 /** The name of a known mistake with the requests of a sender. */
 export type SenderMistakeId =

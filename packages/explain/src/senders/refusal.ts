@@ -1,7 +1,6 @@
 import { toHex } from "../search/bytes.js";
 import { malformed, missing } from "./header-mistakes.js";
 import { judge } from "./judge.js";
-import { firstChecks } from "./known.js";
 import type { Look, Refused, SenderMistake } from "./mistake.js";
 import { mismatched } from "./signature-mistakes.js";
 import { timesIn } from "./signed-time.js";
@@ -61,6 +60,14 @@ function describeMs(ms: number): string {
   ).find(([, one]) => seconds >= 2 * one) ?? ["s", 1];
   return size === 1 ? `${seconds} s` : `about ${Math.round(seconds / size)} ${unit} (${seconds} s)`;
 }
+
+/** The first thing to check if a signature is wrong and no mistake is known, by the name of the scheme. */
+const firstChecks: Readonly<Record<string, string>> = {
+  stripe:
+    "Each Stripe endpoint has its own secret, and stripe listen uses yet another one. Compare the last characters of the secrets.",
+  shopify:
+    "Shopify signs with the client secret of the app that created the subscription, and with a different key for webhooks created in the admin settings. Check that the secret does not belong to another app.",
+};
 
 /** Resolves to the next step if no mistake is known: the values to compare. */
 export async function nextStep({ scheme, arrived: { body } }: Refused): Promise<string> {

@@ -1,4 +1,4 @@
-import type { Sender } from "../schemes/sender.js";
+import type { Sender } from "@svc-webhooks/schemes/senders";
 import { bytes } from "./cases/bytes.js";
 import type { ReceiverCase } from "./cases/case.js";
 import { forgeries } from "./cases/forgeries.js";

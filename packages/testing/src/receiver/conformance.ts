@@ -1,6 +1,6 @@
 import type { LookupFunction } from "node:net";
 import { assertOptions, assertValid, sign, type SecretKey } from "@svc-webhooks/core";
-import type { SchemeName } from "@svc-webhooks/schemes/sign";
+import type { SenderName } from "@svc-webhooks/schemes/senders";
 import type { CaseLevel, CaseSource } from "./cases/case.js";
 import { assertTimeout } from "./checks.js";
 import { examinationOf, type ExaminedCase } from "./examination.js";
@@ -16,8 +16,8 @@ export interface ReceiverConformanceOptions {
   readonly secret: SecretKey;
   /** The time limit for each response, in milliseconds, 1 … 60,000. Default 3,000. */
   readonly timeoutMs?: number | undefined;
-  /** The sender: a name of `signers` in `@svc-webhooks/schemes/sign`. Default: the service. */
-  readonly scheme?: SchemeName | undefined;
+  /** The sender: a name of `senders` in `@svc-webhooks/schemes/senders`. Default: the service. */
+  readonly scheme?: SenderName | undefined;
   /** Ends the run: the promise then rejects with the signal's reason. Default: the run ends by itself. */
   readonly signal?: AbortSignal | undefined;
   /** Resolves the host of the URL, for callers that have checked its addresses. Default: the operating system's. */
@@ -166,7 +166,7 @@ async function judged(
 
 const resultOf = (
   { title, level, schemeLevel, source, schemeSource }: ExaminedCase,
-  scheme: SchemeName | undefined,
+  scheme: SenderName | undefined,
   status: ConformanceResult["status"],
   reason?: string,
 ): ConformanceResult => ({

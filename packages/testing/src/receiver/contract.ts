@@ -1,5 +1,5 @@
 import { assertOptions, assertValid, type SecretKey } from "@svc-webhooks/core";
-import type { SchemeName } from "@svc-webhooks/schemes/sign";
+import type { SenderName } from "@svc-webhooks/schemes/senders";
 import type { TestRunner } from "../runner.js";
 import { assertTimeout } from "./checks.js";
 import { examinationOf, type ExaminedCase } from "./examination.js";
@@ -16,10 +16,10 @@ export interface ReceiverContractOptions {
   /** The time limit for each response, in milliseconds, 1 … 60,000. Default 3,000. */
   readonly timeoutMs?: number | undefined;
   /**
-   * The sender: `"stripe"`, `"github"` or another name of `signers` in `@svc-webhooks/schemes/sign`. Default: the
+   * The sender: `"stripe"`, `"github"` or another name of `senders` in `@svc-webhooks/schemes/senders`. Default: the
    * service. `secret` is then the key that signs: the receiver's secret, or its private key if the keys differ.
    */
-  readonly scheme?: SchemeName | undefined;
+  readonly scheme?: SenderName | undefined;
 }
 
 /**

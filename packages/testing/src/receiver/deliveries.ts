@@ -1,5 +1,5 @@
 import { assertValid, headerNames, type SecretKey } from "@svc-webhooks/core";
-import type { SchemeName } from "@svc-webhooks/schemes/sign";
+import type { SenderName } from "@svc-webhooks/schemes/senders";
 import { completedEvent, signedDelivery as signedByScheme } from "../schemes/signed-delivery.js";
 import { signedDelivery, type SignedDelivery } from "../signed-delivery.js";
 
@@ -32,7 +32,7 @@ export const byService = (
 
 /** Creates a delivery of another sender, whose body has the members of the service's event too. */
 export function byScheme(
-  scheme: SchemeName,
+  scheme: SenderName,
   secret: SecretKey,
   { event, eventId, headers, change = unchanged }: Wanted,
 ): Promise<SignedDelivery> {

@@ -1,7 +1,7 @@
 import type { SecretKey } from "@svc-webhooks/core";
-import type { SchemeName } from "@svc-webhooks/schemes/sign";
+import type { SenderName } from "@svc-webhooks/schemes/senders";
 import type { Connecting } from "../http-sender.js";
-import { senderOf } from "../schemes/senders.js";
+import { senderOf } from "../schemes/signed-delivery.js";
 import { casesFor } from "./cases.js";
 import type { ReceiverCase } from "./cases/case.js";
 import { genuine } from "./cases/genuine.js";
@@ -21,7 +21,7 @@ export interface ExaminationOptions {
   readonly start: string;
   readonly secret: SecretKey;
   readonly timeoutMs: number;
-  readonly scheme: SchemeName | undefined;
+  readonly scheme: SenderName | undefined;
   readonly connecting?: Connecting | undefined;
   /** Returns the text for an error of the first case, or undefined. */
   readonly explainError?:

@@ -1,5 +1,5 @@
 import type { SecretKey } from "@svc-webhooks/core";
-import type { SchemeName } from "@svc-webhooks/schemes/sign";
+import type { SenderName } from "@svc-webhooks/schemes/senders";
 import { fixture } from "../fixture.js";
 import { HttpSender, type Connecting, type Reply, type Sending } from "../http-sender.js";
 import type { SignedDelivery } from "../signed-delivery.js";
@@ -22,7 +22,7 @@ export interface Probing {
   readonly secret: SecretKey;
   /** The time limit for each response, in milliseconds. */
   readonly timeoutMs: number;
-  readonly scheme: SchemeName | undefined;
+  readonly scheme: SenderName | undefined;
   readonly hasHandler: boolean;
   readonly connecting?: Connecting | undefined;
   /** Called with the id of each event before it is sent. */
@@ -34,7 +34,7 @@ export class ReceiverProbe extends HttpSender {
   readonly runs: Runs = new Runs();
   readonly hasHandler: boolean;
   /** The name of the sender's scheme. Undefined for the service. */
-  readonly scheme: SchemeName | undefined;
+  readonly scheme: SenderName | undefined;
   readonly secret: SecretKey;
   /** Whether a request that must be rejected was sent, after which a receiver may lock. */
   hasForged = false;

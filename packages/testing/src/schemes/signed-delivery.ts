@@ -1,14 +1,18 @@
 import { assertOptions, assertValid, ReceiverConfigError } from "@svc-webhooks/core";
-import { signers, testKeys, type SchemeName, type SignOptions } from "@svc-webhooks/schemes/sign";
+import {
+  senders,
+  type BodyValues,
+  type Sender,
+  type SenderName,
+  type SignOptions,
+} from "@svc-webhooks/schemes/senders";
 import { eventBytes } from "../event-bytes.js";
 import { presentOnly, type SignedDelivery } from "../signed-delivery.js";
 import type { Signing } from "../signing.js";
-import type { BodyValues } from "./sender.js";
-import { senderOf } from "./senders.js";
 
 export interface SchemeDeliveryOptions {
-  /** The sender: `"stripe"`, `"github"` or another name of `signers`. Errors: `invalid_option`. */
-  readonly scheme: SchemeName;
+  /** The sender: `"stripe"`, `"github"` or another name of `senders`. Errors: `invalid_option`. */
+  readonly scheme: SenderName;
   /** The key that signs the delivery: the receiver's secret, or its private key if the keys differ. */
   readonly secret: string;
   /** The time of signing, in epoch milliseconds. Default now. */
@@ -84,10 +88,10 @@ export async function signedDelivery(
  * import assert from "node:assert/strict";
  * import { createReceiver } from "@svc-webhooks/core";
  * import { discord } from "@svc-webhooks/schemes";
- * import { testKeys } from "@svc-webhooks/schemes/sign";
+ * import { senders } from "@svc-webhooks/schemes/senders";
  * import { signedRequest } from "@svc-webhooks/testing/schemes";
  *
- * const { secret, signingSecret } = await testKeys("discord");
+ * const { secret, signingSecret } = await senders.discord.testKeys();
  * const receiver = createReceiver({
  *   scheme: discord(),
  *   secret,
@@ -109,6 +113,17 @@ export async function signedRequest(
   return new Request(url, { method, headers, body });
 }
 
+/**
+ * Returns the sender with this name.
+ *
+ * @throws ReceiverConfigError `invalid_option` for another name
+ */
+export function senderOf(scheme: SenderName): Sender {
+  const names = Object.keys(senders).join(", ");
+  assertValid(Object.hasOwn(senders, scheme), "scheme", `\`scheme\` must be one of ${names}.`);
+  return senders[scheme];
+}
+
 const optionNames = ["scheme", "secret", "at", "deliveryId", "type", "headers"];
 
 function valuesOf({ scheme, ...options }: SchemeDeliveryOptions): BodyValues {
@@ -124,7 +139,7 @@ function valuesOf({ scheme, ...options }: SchemeDeliveryOptions): BodyValues {
 /** Adds what the sender's bodies have to an object. Returns any other value unchanged. */
 export const completedEvent = (
   event: unknown,
-  { scheme, ...values }: BodyValues & { readonly scheme: SchemeName },
+  { scheme, ...values }: BodyValues & { readonly scheme: SenderName },
 ): unknown =>
   // Edge runtimes have several `Object` classes.
   Object.prototype.toString.call(event) === "[object Object]"
@@ -132,27 +147,28 @@ export const completedEvent = (
     : event;
 
 function signingOf({ scheme, secret }: SchemeDeliveryOptions, values: BodyValues): Signing {
-  const { form, isTimed, timeField } = senderOf(scheme);
+  const sender = senderOf(scheme);
+  const { form, isTimed, timeField } = sender;
   return {
     ...form,
     scheme,
     at: isTimed ? values.at : undefined,
-    otherSecret: async () => (await testKeys(scheme)).signingSecret,
+    otherSecret: async () => (await sender.testKeys()).signingSecret,
     async sign(given, { secret: other = secret, at }) {
       assertValid(typeof other === "string", "secret", "`secret` must be a string.");
       const body = at !== undefined && timeField ? withTime(given, timeField, at) : given;
       const signing = { ...values, ...(at !== undefined && { at }), secret: other };
-      return { headers: await headersOf(scheme, body, signing), body };
+      return { headers: await headersOf(sender, body, signing), body };
     },
   };
 }
 
-async function headersOf(scheme: SchemeName, body: Uint8Array, signing: SignOptions) {
+async function headersOf({ name, sign }: Sender, body: Uint8Array, signing: SignOptions) {
   try {
-    return await signers[scheme](body, signing);
+    return await sign(body, signing);
   } catch {
     // The error of WebCrypto names neither the option nor the form of the key.
-    const text = `\`secret\` is not a key that signs for ${scheme}. testKeys("${scheme}") generates one.`;
+    const text = `\`secret\` is not a key that signs for ${name}. \`senders["${name}"].testKeys()\` generates one.`;
     throw new ReceiverConfigError("invalid_secret", "secret", text);
   }
 }

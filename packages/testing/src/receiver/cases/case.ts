@@ -1,4 +1,4 @@
-import type { Sender } from "../../schemes/sender.js";
+import type { Sender } from "@svc-webhooks/schemes/senders";
 import type { ReceiverProbe } from "../probe.js";
 
 /**

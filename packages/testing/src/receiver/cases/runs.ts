@@ -1,6 +1,6 @@
 import { headerNames } from "@svc-webhooks/core";
 import type { Reply } from "../../http-sender.js";
-import type { Sender } from "../../schemes/sender.js";
+import type { Sender } from "@svc-webhooks/schemes/senders";
 import { signingOf } from "../../signing.js";
 import { expectAccepted, isAccepted, type ReceiverProbe, type UniqueDelivery } from "../probe.js";
 import type { ReceiverCase } from "./case.js";

@@ -90,7 +90,7 @@ export const strangers: readonly ReceiverCase[] = [
     source: sources.exactBytes,
     schemeSource: sources.validSignature,
     fix: "If your receiver has no secret, anyone can create a valid signature. Do not start the receiver if the secret is not set.",
-    isSkippedFor: ({ hasTextKeys }) => !hasTextKeys,
+    isSkippedFor: ({ key }) => key !== "text",
     run: signedWith(["", ...missingSecrets]),
   },
   {
@@ -99,7 +99,7 @@ export const strangers: readonly ReceiverCase[] = [
     source: sources.exactBytes,
     schemeSource: sources.validSignature,
     fix: "If your receiver falls back to a secret that anyone can read, anyone can create a valid signature. Do not start the receiver if the secret is not set.",
-    isSkippedFor: ({ hasTextKeys }) => !hasTextKeys,
+    isSkippedFor: ({ key }) => key !== "text",
     run: signedWith(exampleSecrets),
   },
   {
@@ -108,7 +108,7 @@ export const strangers: readonly ReceiverCase[] = [
     source: sources.exactBytes,
     schemeSource: sources.validSignature,
     fix: "If a deployment never replaced the placeholder, anyone can create a valid signature. Do not start the receiver with one.",
-    isSkippedFor: ({ hasTextKeys }) => !hasTextKeys,
+    isSkippedFor: ({ key }) => key !== "text",
     run: signedWith(placeholders),
   },
   {
@@ -117,7 +117,7 @@ export const strangers: readonly ReceiverCase[] = [
     source: sources.exactBytes,
     schemeSource: sources.validSignature,
     fix: "Anyone can read the secrets of libraries, their documentation and their tests. Configure only the secret of your endpoint.",
-    isSkippedFor: ({ hasTextKeys, form }) => !hasTextKeys && form.prefix !== "v1,",
+    isSkippedFor: ({ key }) => key === "public",
     run: signedWith(sampleSecrets),
   },
   {

@@ -4,9 +4,9 @@ import { concat, utf8 } from "../lib/bytes.js";
 export interface SignOptions {
   /**
    * The key that signs: the secret, as the receiver's option `secret` has it, or the private key of an asymmetric scheme.
-   * `testKeys` generates both.
+   * `testKeys()` of the sender generates both.
    *
-   * - `standardWebhooksEd25519`: `whsk_` and base64 of the 32 bytes of an Ed25519 private key, with or without the
+   * - `standard-webhooks-ed25519`: `whsk_` and base64 of the 32 bytes of an Ed25519 private key, with or without the
    *   32 bytes of the public key after them
    * - `discord`: the 32 bytes of an Ed25519 private key in hex digits
    * - `sendgrid`: base64 of a P-256 private key in PKCS #8

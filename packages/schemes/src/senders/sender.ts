@@ -1,0 +1,89 @@
+import type { Scheme } from "@svc-webhooks/core";
+import type { Signer } from "./signer.js";
+
+/** The name of a known sender, in options and on the command line. */
+export type SenderName =
+  | "standard-webhooks"
+  | "standard-webhooks-ed25519"
+  | "svix"
+  | "stripe"
+  | "github"
+  | "slack"
+  | "shopify"
+  | "paddle"
+  | "linear"
+  | "discord"
+  | "sendgrid";
+
+/** The form of a sender's signature. The value of the header ends with the prefix and the signature. */
+export interface SignatureForm {
+  /** The name of the header, in lower case. */
+  readonly header: string;
+  /** The text directly before the signature, such as `"sha256="`. May be empty. */
+  readonly prefix: string;
+  readonly encoding: "hex" | "base64";
+  /** The text between two signatures in one header. Undefined if the sender sends one. */
+  readonly separator?: string | undefined;
+  /** The headers with the delivery id. Empty if it is in the body. */
+  readonly idHeaders: readonly string[];
+  /** The field of the body with the delivery id. Undefined if there is none. */
+  readonly idField?: string | undefined;
+}
+
+/** The two halves of a key. They are equal for HMAC. */
+export interface TestKeys {
+  /** The receiver's option `secret`, which verifies. */
+  readonly secret: string;
+  /** The option `secret` of `sign`. */
+  readonly signingSecret: string;
+}
+
+/** The values that a body contains. */
+export interface BodyValues {
+  readonly deliveryId: string;
+  readonly type: string;
+  /** Epoch milliseconds. */
+  readonly at: number;
+}
+
+/** A known sender: how it signs, and what its deliveries look like. Receivers do not need it. */
+export interface Sender {
+  readonly name: SenderName;
+  /** The sender's name in texts for people, such as `"Standard Webhooks (Ed25519)"`. */
+  readonly label: string;
+  /** The scheme of its receivers, with the default options. */
+  readonly scheme: Scheme;
+  /** Resolves to the headers with which the sender would send a body. */
+  readonly sign: Signer;
+  /**
+   * Resolves to new random keys, so that tests and tools need no key material.
+   *
+   * @example
+   * ```ts
+   * import { senders } from "@svc-webhooks/schemes/senders";
+   *
+   * const { secret, signingSecret } = await senders.discord.testKeys();
+   * const headers = await senders.discord.sign('{"type":0}', { secret: signingSecret });
+   * console.log("a receiver with the secret", secret, "accepts", headers);
+   * ```
+   */
+  readonly testKeys: () => Promise<TestKeys>;
+  /**
+   * The kind of the receiver's secret: `text`, whose UTF-8 bytes are the key; `encoded`, a text from which the key is
+   * decoded; or `public`, while the sender signs with a private key.
+   */
+  readonly key: "text" | "encoded" | "public";
+  readonly form: SignatureForm;
+  /** Whether a time is signed. */
+  readonly isTimed: boolean;
+  /** The field of the body with the time, in milliseconds. Undefined if it is in a header. */
+  readonly timeField?: string;
+  /** Whether a delivery with another id is refused, because the id is signed. */
+  readonly signsId: boolean;
+  /** Whether a body is a list of events. */
+  readonly sendsLists?: true;
+  /** The type of an event that has none. */
+  readonly type: string;
+  /** Adds the members that the sender's bodies have and the event lacks. */
+  readonly complete: (event: Readonly<Record<string, unknown>>, values: BodyValues) => unknown;
+}

@@ -1,0 +1,280 @@
+import { toBase64 } from "../lib/base64.js";
+import { discord } from "../discord.js";
+import { github } from "../github.js";
+import { linear } from "../linear.js";
+import { paddle } from "../paddle.js";
+import { sendgrid } from "../sendgrid.js";
+import { shopify } from "../shopify.js";
+import { slack } from "../slack.js";
+import { standardWebhooks } from "../standard-webhooks.js";
+import { stripe } from "../stripe.js";
+import {
+  githubSigner,
+  linearSigner,
+  paddleSigner,
+  shopifySigner,
+  slackSigner,
+  standardWebhooksSigner,
+  stripeSigner,
+} from "./hmac-signers.js";
+import {
+  discordSigner,
+  sendgridSigner,
+  standardWebhooksEd25519Signer,
+} from "./public-key-signers.js";
+import type { Sender, SenderName, SignatureForm } from "./sender.js";
+import { discordPair, sendgridPair, sharedSecret, standardWebhooksPair } from "./test-keys.js";
+
+/** Returns the name of an event and its action, which some senders send separately. */
+function parted(type: string): { readonly name: string; readonly action: string | undefined } {
+  const [name = type, action] = type.split(".", 2);
+  return { name, action };
+}
+
+const isoTime = (at: number) => new Date(at).toISOString();
+
+/** Returns the parts that all senders of Standard Webhooks share. */
+const likeStandardWebhooks = (prefix: "webhook" | "svix", version: "v1" | "v1a") =>
+  ({
+    form: {
+      header: `${prefix}-signature`,
+      prefix: `${version},`,
+      encoding: "base64",
+      separator: " ",
+      idHeaders: [`${prefix}-id`],
+    } satisfies SignatureForm,
+    isTimed: true,
+    signsId: true,
+    type: "contact.created",
+    complete: (event, { type, at }) => ({ type, timestamp: isoTime(at), data: {}, ...event }),
+  }) satisfies Partial<Sender>;
+
+const rows: Readonly<Record<SenderName, Omit<Sender, "name">>> = {
+  "standard-webhooks": {
+    ...likeStandardWebhooks("webhook", "v1"),
+    label: "Standard Webhooks",
+    scheme: standardWebhooks(),
+    sign: standardWebhooksSigner("webhook"),
+    testKeys: sharedSecret("whsec_", 32, toBase64),
+    key: "encoded",
+  },
+
+  "standard-webhooks-ed25519": {
+    ...likeStandardWebhooks("webhook", "v1a"),
+    label: "Standard Webhooks (Ed25519)",
+    scheme: standardWebhooks({ algorithm: "ed25519" }),
+    sign: standardWebhooksEd25519Signer,
+    testKeys: standardWebhooksPair,
+    key: "public",
+  },
+
+  svix: {
+    ...likeStandardWebhooks("svix", "v1"),
+    label: "Svix",
+    scheme: standardWebhooks({ headers: "svix" }),
+    sign: standardWebhooksSigner("svix"),
+    testKeys: sharedSecret("whsec_", 24, toBase64),
+    key: "encoded",
+  },
+
+  stripe: {
+    label: "Stripe",
+    scheme: stripe(),
+    sign: stripeSigner,
+    testKeys: sharedSecret("whsec_", 32),
+    key: "text",
+    form: {
+      header: "stripe-signature",
+      prefix: "v1=",
+      encoding: "hex",
+      separator: ",",
+      idHeaders: [],
+      idField: "id",
+    },
+    isTimed: true,
+    signsId: true,
+    type: "invoice.paid",
+    complete: (event, { deliveryId, type }) => ({
+      id: deliveryId,
+      object: "event",
+      type,
+      data: { object: {} },
+      ...event,
+    }),
+  },
+
+  github: {
+    label: "GitHub",
+    scheme: github(),
+    sign: githubSigner,
+    testKeys: sharedSecret("", 32),
+    key: "text",
+    form: {
+      header: "x-hub-signature-256",
+      prefix: "sha256=",
+      encoding: "hex",
+      idHeaders: ["x-github-delivery"],
+    },
+    isTimed: false,
+    signsId: false,
+    type: "ping",
+    complete(event, { type }) {
+      const { action } = parted(type);
+      return { ...(action && { action }), ...event };
+    },
+  },
+
+  slack: {
+    label: "Slack",
+    scheme: slack(),
+    sign: slackSigner,
+    testKeys: sharedSecret("", 16),
+    key: "text",
+    form: {
+      header: "x-slack-signature",
+      prefix: "v0=",
+      encoding: "hex",
+      idHeaders: [],
+      idField: "event_id",
+    },
+    isTimed: true,
+    signsId: true,
+    type: "app_mention",
+    complete: (event, { deliveryId, type }) => ({
+      type: "event_callback",
+      event_id: deliveryId,
+      event: { type },
+      ...event,
+    }),
+  },
+
+  shopify: {
+    label: "Shopify",
+    scheme: shopify(),
+    sign: shopifySigner,
+    testKeys: sharedSecret("shpss_", 16),
+    key: "text",
+    form: {
+      header: "x-shopify-hmac-sha256",
+      prefix: "",
+      encoding: "base64",
+      idHeaders: ["x-shopify-webhook-id"],
+    },
+    isTimed: false,
+    signsId: false,
+    type: "app/uninstalled",
+    complete: (event) => event,
+  },
+
+  paddle: {
+    label: "Paddle",
+    scheme: paddle(),
+    sign: paddleSigner,
+    testKeys: sharedSecret("pdl_ntfset_", 24),
+    key: "text",
+    form: {
+      header: "paddle-signature",
+      prefix: "h1=",
+      encoding: "hex",
+      separator: ";",
+      idHeaders: [],
+      idField: "notification_id",
+    },
+    isTimed: true,
+    signsId: true,
+    type: "transaction.completed",
+    complete: (event, { deliveryId, type, at }) => ({
+      event_id: deliveryId,
+      event_type: type,
+      occurred_at: isoTime(at),
+      notification_id: deliveryId,
+      data: {},
+      ...event,
+    }),
+  },
+
+  linear: {
+    label: "Linear",
+    scheme: linear(),
+    sign: linearSigner,
+    testKeys: sharedSecret("lin_wh_", 20),
+    key: "text",
+    form: {
+      header: "linear-signature",
+      prefix: "",
+      encoding: "hex",
+      idHeaders: ["linear-delivery"],
+    },
+    isTimed: true,
+    timeField: "webhookTimestamp",
+    signsId: false,
+    type: "Issue.create",
+    complete(event, { type, at }) {
+      const { name, action } = parted(type);
+      return { ...(action && { action }), type: name, data: {}, webhookTimestamp: at, ...event };
+    },
+  },
+
+  discord: {
+    label: "Discord",
+    scheme: discord(),
+    sign: discordSigner,
+    testKeys: discordPair,
+    key: "public",
+    form: { header: "x-signature-ed25519", prefix: "", encoding: "hex", idHeaders: [] },
+    isTimed: true,
+    signsId: true,
+    type: "APPLICATION_AUTHORIZED",
+    complete: (event, { deliveryId, type, at }) => ({
+      version: 1,
+      application_id: "1",
+      type: 1,
+      // The hash of the body is its id, so events need something that differs.
+      event: { type, timestamp: isoTime(at), data: { user: { id: deliveryId } } },
+      ...event,
+    }),
+  },
+
+  sendgrid: {
+    label: "SendGrid",
+    scheme: sendgrid(),
+    sign: sendgridSigner,
+    testKeys: sendgridPair,
+    key: "public",
+    form: {
+      header: "x-twilio-email-event-webhook-signature",
+      prefix: "",
+      encoding: "base64",
+      idHeaders: [],
+    },
+    isTimed: true,
+    signsId: true,
+    sendsLists: true,
+    type: "delivered",
+    complete: (event, { deliveryId, type, at }) => [
+      {
+        email: "ada@example.test",
+        timestamp: Math.floor(at / 1_000),
+        event: type,
+        sg_event_id: deliveryId,
+        ...event,
+      },
+    ],
+  },
+};
+
+/**
+ * The known senders, for tests and tools: how each one signs, the scheme of its receivers, and the form of its
+ * deliveries. A receiver imports its scheme from `@svc-webhooks/schemes`.
+ *
+ * @example
+ * ```ts
+ * import { senders } from "@svc-webhooks/schemes/senders";
+ *
+ * const body = '{"id":"evt_1","object":"event","type":"invoice.paid"}';
+ * console.log(await senders.stripe.sign(body, { secret: "whsec_test" }));
+ * ```
+ */
+export const senders = Object.fromEntries(
+  Object.entries(rows).map(([name, row]) => [name, { name, ...row }]),
+) as Readonly<Record<SenderName, Sender>>;
