@@ -99,14 +99,14 @@ test("a process that does not migrate carries none of the Postgres store's SQL",
 });
 
 describe("the client", () => {
-  test("has at most 6,645 bytes with everything", async () => {
+  test("has at most 6,669 bytes with everything", async () => {
     const length = await sizeOfImport('export * from "@svc-webhooks/client";');
     expect(length).toBeGreaterThan(5_000);
     // Lower this limit when possible; the README promises 6.7 kB. `sendAll` has 240 of them, its items that are
     // not emails and its options that are checked before the first request 158, the request id in the
     // body of an error 30, and the text for a missing API key 30. 144 do not repeat a request after an error of the code
     // of `fetch`, and read responses of polyfills and mocks.
-    expect(length).toBeLessThanOrEqual(6_645);
+    expect(length).toBeLessThanOrEqual(6_669);
   });
 
   test.each([

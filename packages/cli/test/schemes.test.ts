@@ -170,7 +170,12 @@ describe("verify --explain names", () => {
         const { code, value } = await explained(name, lines, changed, secret);
         expect([code, value["mistake"]]).toEqual([1, "body_changed"]);
       }
-      const other = await explained(name, lines, body.replace("invoice.paid", "invoice.void"), secret);
+      const other = await explained(
+        name,
+        lines,
+        body.replace("invoice.paid", "invoice.void"),
+        secret,
+      );
       expect([other.code, other.value["mistake"]]).toEqual([1, null]);
     },
   );

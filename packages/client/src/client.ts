@@ -153,6 +153,13 @@ export function createClient(options: ClientOptions = {}): Client {
   const connection = resolveOptions(options);
 
   const request = requester(connection);
+  const post = <Result>(path: () => string, given?: RequestOptions, query?: Call["query"]) =>
+    request<Result>(() => ({ method: "POST", path: path(), query, mayBeEmpty: true }), given);
+  const pages = <Item>(path: string, query?: WebhookEventQuery, given?: RequestOptions) =>
+    list<Item>(
+      (after) => request(() => ({ method: "GET", path, query: { ...query, after } }), given),
+      query?.after,
+    );
   const client: Client = {
     emails: {
       send: (email, given) =>
@@ -183,24 +190,10 @@ export function createClient(options: ClientOptions = {}): Client {
           checkDomain({ ...domain });
           return { method: "POST", path: "/v1/domains", body: domain };
         }, given),
-      verify: (id, given) =>
-        request(
-          () => ({
-            method: "POST",
-            path: `/v1/domains/${pathId("domain_id", id)}:verify`,
-            mayBeEmpty: true,
-          }),
-          given,
-        ),
+      verify: (id, given) => post(() => `/v1/domains/${pathId("domain_id", id)}:verify`, given),
     },
     webhookEventTypes: {
-      list: (given) =>
-        list((after) =>
-          request(
-            () => ({ method: "GET", path: "/v1/webhook-event-types", query: { after } }),
-            given,
-          ),
-        ),
+      list: (given) => pages("/v1/webhook-event-types", undefined, given),
     },
     webhookEndpoints: {
       create: (endpoint, given) =>
@@ -227,25 +220,11 @@ export function createClient(options: ClientOptions = {}): Client {
         request(() => ({ method: "DELETE", path: endpointPath(id), mayBeEmpty: true }), given),
     },
     webhookEvents: {
-      list: (query, given) =>
-        list(
-          (after) =>
-            request(
-              () => ({ method: "GET", path: "/v1/webhook-events", query: { ...query, after } }),
-              given,
-            ),
-          query?.after,
-        ),
+      list: (query, given) => pages("/v1/webhook-events", query, given),
       redeliver: (id, { webhook_endpoint_id, ...given } = {}) =>
-        request(
-          () => ({
-            method: "POST",
-            path: `/v1/webhook-events/${pathId("event_id", id)}:redeliver`,
-            query: { webhook_endpoint_id },
-            mayBeEmpty: true,
-          }),
-          given,
-        ),
+        post(() => `/v1/webhook-events/${pathId("event_id", id)}:redeliver`, given, {
+          webhook_endpoint_id,
+        }),
       redeliverFailed: (given) => redeliverFailed(client.webhookEvents, given),
     },
     request: (method, path, call, given) =>

@@ -36,7 +36,7 @@ interface Owner {
 class DeliveryRecord {
   previous: DeliveryRecord = this;
   next: DeliveryRecord = this;
-  state: RecordState = "failed";
+  state: RecordState;
   owner: Owner | undefined = undefined;
   lineage: string | undefined = undefined;
   /**
@@ -46,8 +46,9 @@ class DeliveryRecord {
   expiresAt = 0;
   readonly key: string;
 
-  constructor(key: string) {
+  constructor(key: string, state: RecordState = "failed") {
     this.key = key;
+    this.state = state;
   }
 }
 
@@ -56,7 +57,17 @@ function unlink({ previous, next }: DeliveryRecord): void {
   next.previous = previous;
 }
 
-function append(record: DeliveryRecord, head: DeliveryRecord): void {
+/** Makes the record the newest of a ring, whose state it takes. */
+function moveTo(
+  head: DeliveryRecord,
+  record: DeliveryRecord,
+  expiresAt: number,
+  owner?: Owner,
+): void {
+  record.state = head.state;
+  record.owner = owner;
+  record.expiresAt = Math.floor(expiresAt);
+  unlink(record);
   const { previous } = head;
   record.next = head;
   record.previous = previous;
@@ -78,8 +89,29 @@ function stateOf(record: DeliveryRecord | undefined, now: number): RecordState |
  * sender retries.
  */
 function createHeads(): Readonly<Record<RecordState, DeliveryRecord>> {
-  const head = () => new DeliveryRecord("");
-  return { done: head(), failed: head(), parked: head(), running: head() };
+  const states: readonly RecordState[] = ["done", "failed", "parked", "running"];
+  return Object.fromEntries(
+    states.map((state) => [state, new DeliveryRecord("", state)]),
+  ) as Readonly<Record<RecordState, DeliveryRecord>>;
+}
+
+/**
+ * Removes the oldest record of each ring if it is expired, and returns the one to evict next. Only the oldest running
+ * record is checked for a dead lease: receivers that share a store should have the same `leaseMs`.
+ */
+function evictable(
+  rings: readonly DeliveryRecord[],
+  now: number,
+  remove: (record: DeliveryRecord) => void,
+): DeliveryRecord | undefined {
+  let found: DeliveryRecord | undefined;
+  for (const ring of rings) {
+    const { next } = ring;
+    if (next === ring) continue;
+    if (next.expiresAt <= now) remove(next);
+    else if (!isLeased(next.owner, now)) found ??= next;
+  }
+  return found;
 }
 
 /**
@@ -108,8 +140,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): DeliveryStore {
   const heads = createHeads();
   const rings = Object.values(heads);
   // Both belong to the current call: calls are synchronous.
-  let now = 0;
-  let evictedEarly = false;
+  let [now, evictedEarly] = [0, false];
 
   const remove = (record: DeliveryRecord) => {
     unlink(record);
@@ -125,19 +156,9 @@ export function memoryStore(options: MemoryStoreOptions = {}): DeliveryStore {
     return undefined;
   };
 
-  /**
-   * Inserts a record. Only the oldest running record is checked for a dead lease: receivers that share a store
-   * should have the same `leaseMs`.
-   */
   const insert = (key: string) => {
-    let evicted: DeliveryRecord | undefined;
-    for (const ring of rings) {
-      const { next } = ring;
-      if (next === ring) continue;
-      // Each insertion removes up to four expired records, so they cannot accumulate.
-      if (next.expiresAt <= now) remove(next);
-      else if (!isLeased(next.owner, now)) evicted ??= next;
-    }
+    // Each insertion removes up to four expired records, so they cannot accumulate.
+    const evicted = evictable(rings, now, remove);
     if (records.size >= maxRecords) {
       if (!evicted) throw new Error("every record is running");
       evictedEarly = remove(evicted);
@@ -145,15 +166,6 @@ export function memoryStore(options: MemoryStoreOptions = {}): DeliveryStore {
     const record = new DeliveryRecord(key);
     records.set(key, record);
     return record;
-  };
-
-  /** Makes the record the newest of its state. */
-  const moveTo = (record: DeliveryRecord, state: RecordState, expiresAt: number, owner?: Owner) => {
-    record.state = state;
-    record.owner = owner;
-    record.expiresAt = Math.floor(expiresAt);
-    unlink(record);
-    append(record, heads[state]);
   };
 
   return {
@@ -176,7 +188,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): DeliveryStore {
           leaseEndsAt: now + leaseMs,
         };
         record.lineage = lineage;
-        moveTo(record, "running", now + retainMs, owner);
+        moveTo(heads.running, record, now + retainMs, owner);
       }
       // Otherwise a clock that was set back would keep a dead lease alive.
       owner.leaseEndsAt = Math.min(owner.leaseEndsAt, now + leaseMs);
@@ -190,7 +202,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): DeliveryStore {
       const record = known ?? insert(key);
       const { state, owner } = record;
       if (state !== "done") record.lineage = lineage;
-      moveTo(record, "done", now + retainMs);
+      moveTo(heads.done, record, now + retainMs);
       if (!known) return "restored";
       return owner?.token === token ? "owner" : state === "done" ? "already" : "late";
     },
@@ -201,7 +213,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): DeliveryStore {
       const { owner } = record;
       if (to === "unused") owner.run -= 1;
       owner.token = undefined;
-      moveTo(record, to === "parked" ? to : "failed", now + retainMs, owner);
+      moveTo(heads[to === "parked" ? to : "failed"], record, now + retainMs, owner);
       return true;
     },
 
@@ -210,7 +222,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): DeliveryStore {
       if (record?.owner?.token !== token) return false;
       const { owner, expiresAt } = record;
       owner.leaseEndsAt = now + leaseMs;
-      moveTo(record, "running", Math.max(expiresAt, owner.leaseEndsAt), owner);
+      moveTo(heads.running, record, Math.max(expiresAt, owner.leaseEndsAt), owner);
       return true;
     },
 

@@ -308,60 +308,8 @@ export async function reconcile<Item = ServiceDelivery>(
   assertEach({ map, queued, redeliver, onProgress }, "a function", isOptional);
 
   const report = emptyReport();
+  const compare = comparing(report, receiver, queued, redeliver, maxRedeliver);
   let batch: Listed<Item>[] = [];
-  let requests = redeliver ? maxRedeliver : 0;
-
-  /** Counts the deliveries whose records settle them, and returns the others. */
-  const unsettled = async (some: readonly Listed<Item>[]) => {
-    const states = some.length > 0 ? await receiver.peek(some).catch(rethrow) : [];
-    return some.filter(({ status }, index) => {
-      const state = states[index];
-      // The sender does not retry what it has a 200 for, so its next run can come only from a queue.
-      if (!state || (state === "failed" && status === "succeeded")) return true;
-      report[state] += 1;
-      return false;
-    });
-  };
-
-  const request = async ({ deliveryId, item }: Listed<Item>) => {
-    if (report.redelivered >= requests) return;
-    try {
-      await redeliver?.(deliveryId, item);
-      report.redelivered += 1;
-    } catch (error) {
-      const { status } = Object(error) as { readonly status?: unknown };
-      const isRefused = Number(status) >= 400 && Number(status) < 500;
-      if (status === 409) report.skipped += 1;
-      else if (isRefused && !ending.has(status)) report.refused += 1;
-      else {
-        requests = 0;
-        report.redeliverError = error;
-      }
-    }
-  };
-
-  const compare = async () => {
-    let open = await unsettled(batch);
-    if (queued) {
-      const left: Listed<Item>[] = [];
-      for (const one of open) {
-        if (await queued(one.deliveryId, one.item)) report.queued += 1;
-        else left.push(one);
-      }
-      // A job that has run in the meantime has left the queue, and has a record.
-      open = await unsettled(left);
-    }
-    for (const one of open) {
-      const kind = one.status === "succeeded" ? "lost" : "missing";
-      report[`${kind}Count`] += 1;
-      if (report[kind].length < mostListed) report[kind].push(one.deliveryId);
-      if (kind === "lost") continue;
-      report.oldestMissingAt = one.at;
-      await request(one);
-    }
-    batch = [];
-  };
-
   let lastMs = Infinity;
   /** The last ids. A page repeats some of them if new deliveries have been created since the page before it. */
   const recent = new Set<string>();
@@ -394,11 +342,73 @@ export async function reconcile<Item = ServiceDelivery>(
     if (atMs > now - graceMs) report.young += 1;
     else if (!statuses.has(status)) report.unknown += 1;
     else if (batch.push({ ...listed, item }) === batchSize) {
-      await compare();
+      await compare(batch);
+      batch = [];
       await onProgress?.({ sent: report.sent, at });
     }
   }
   if (repeated) throw notNewestFirst(repeated);
-  await compare();
+  await compare(batch);
   return report;
+}
+
+/** Returns a function that adds a batch of deliveries to the report, and requests those that are missing. */
+function comparing<Item>(
+  report: Counted,
+  receiver: ReconcileOptions<Item>["receiver"],
+  queued: ReconcileOptions<Item>["queued"],
+  redeliver: ReconcileOptions<Item>["redeliver"],
+  maxRedeliver: number,
+) {
+  let requests = redeliver ? maxRedeliver : 0;
+
+  /** Counts the deliveries whose records settle them, and returns the others. */
+  const unsettled = async (batch: readonly Listed<Item>[]) => {
+    const states = batch.length > 0 ? await receiver.peek(batch).catch(rethrow) : [];
+    return batch.filter(({ status }, index) => {
+      const state = states[index];
+      // The sender does not retry what it has a 200 for, so its next run can come only from a queue.
+      if (!state || (state === "failed" && status === "succeeded")) return true;
+      report[state] += 1;
+      return false;
+    });
+  };
+
+  const request = async ({ deliveryId, item }: Listed<Item>) => {
+    if (report.redelivered >= requests) return;
+    try {
+      await redeliver?.(deliveryId, item);
+      report.redelivered += 1;
+    } catch (error) {
+      const { status } = Object(error) as { readonly status?: unknown };
+      const isRefused = Number(status) >= 400 && Number(status) < 500;
+      if (status === 409) report.skipped += 1;
+      else if (isRefused && !ending.has(status)) report.refused += 1;
+      else {
+        requests = 0;
+        report.redeliverError = error;
+      }
+    }
+  };
+
+  return async (batch: readonly Listed<Item>[]): Promise<void> => {
+    let open = await unsettled(batch);
+    if (queued) {
+      const absent: Listed<Item>[] = [];
+      for (const delivery of open) {
+        if (await queued(delivery.deliveryId, delivery.item)) report.queued += 1;
+        else absent.push(delivery);
+      }
+      // A job that has run in the meantime has left the queue, and has a record.
+      open = await unsettled(absent);
+    }
+    for (const delivery of open) {
+      const kind = delivery.status === "succeeded" ? "lost" : "missing";
+      report[`${kind}Count`] += 1;
+      if (report[kind].length < mostListed) report[kind].push(delivery.deliveryId);
+      if (kind === "lost") continue;
+      report.oldestMissingAt = delivery.at;
+      await request(delivery);
+    }
+  };
 }

@@ -7,7 +7,7 @@ import type {
   WorldState,
 } from "@svc-webhooks/crash-test";
 import type { Target } from "../lib/target.js";
-import { createCrossings } from "./crossings.js";
+import { createCrossings, type Crossings } from "./crossings.js";
 import type { SentEvent } from "./events.js";
 import { notRun } from "./not-run.js";
 import { deliver, post } from "./sender.js";
@@ -140,18 +140,17 @@ function createServers(world: World, hasTemplate: boolean, note: (text: string) 
   };
 }
 
+interface HistoryListener {
+  readonly onWaited: () => void;
+  readonly onUnacknowledged: (attempt: Unacknowledged) => void;
+}
+
 async function runHistory(
   settings: RunnerSettings,
   faults: readonly Fault[],
   variant: Variant | undefined,
   names: readonly string[],
-  {
-    onWaited,
-    onUnacknowledged,
-  }: {
-    readonly onWaited: () => void;
-    readonly onUnacknowledged: (one: Unacknowledged) => void;
-  },
+  { onWaited, onUnacknowledged }: HistoryListener,
 ): Promise<History> {
   const { events, signal, target, url } = settings;
   const attemptsOf = new Map<string, AbortController>();
@@ -179,14 +178,6 @@ async function runHistory(
   const servers = createServers(world, url.includes("{port}"), (text) =>
     crossings.note(text.slice(0, 1), text.slice(2)),
   );
-  /** Returns whether the run that holds an event's lease may continue: its process lives, and its response came first. */
-  const mayStillRun = (event: number): boolean => {
-    const holder = crossings.attempts.findLast(
-      (one) => one.event === event && one.code !== "in_flight",
-    );
-    const hasNoResult = holder?.status === undefined || holder.code === "handler_timeout";
-    return hasNoResult && servers.isActive(holder?.process);
-  };
   try {
     await servers.ready();
     if (variant === "shifted") await Promise.all(world.databases.map((one) => one.shift()));
@@ -204,19 +195,15 @@ async function runHistory(
         const end = crossings.attempt({ event, n, process: server.letter });
         const sent = events[event];
         const headers = (await sent?.headersOf(n)) ?? [];
+        const body = sent?.body ?? new Uint8Array();
         const either = AbortSignal.any([signal, controller.signal]);
-        const result = await post(
-          target.at(server.url),
-          headers,
-          sent?.body ?? new Uint8Array(),
-          either,
-        );
+        const result = await post(target.at(server.url), headers, body, either);
         end(result);
         world.assertRunning();
         return result;
       },
       async onInFlight(event) {
-        if (mayStillRun(event)) return;
+        if (mayStillRun(event, crossings, servers)) return;
         const ended = await Promise.all(world.databases.map((one) => one.endLeases()));
         if (!ended.includes(true)) onWaited();
       },
@@ -238,27 +225,42 @@ async function runHistory(
     if (!isQuiet || (last && faults.length > 0)) {
       for (const line of lines) crossings.note(process, `prints: ${line}`);
     }
-    const end = await world.read();
     return {
+      ...recordedBy(crossings, isQuiet),
       faults,
-      crossings: crossings.crossings,
-      attempts: crossings.attempts,
-      steps: crossings.steps,
-      calls: crossings.calls,
       start,
-      end,
+      end: await world.read(),
       afterEvents: afterEvents.length > 0 ? afterEvents : undefined,
       acknowledged,
-      stuck: isQuiet ? undefined : stuckAt(crossings.crossings, crossings.pending()),
       unseen: [...world.refused],
       unused: world.unused(),
       notCompared: faults.length === 0 ? await world.notCompared() : undefined,
-      notReached: crossings.notReached(),
     };
   } finally {
     await world.close();
   }
 }
+
+/** Returns whether the run that holds an event's lease may continue: its process lives, and its response came first. */
+function mayStillRun(
+  event: number,
+  { attempts }: Crossings,
+  { isActive }: ReturnType<typeof createServers>,
+): boolean {
+  const holder = attempts.findLast((one) => one.event === event && one.code !== "in_flight");
+  const hasNoResult = holder?.status === undefined || holder.code === "handler_timeout";
+  return hasNoResult && isActive(holder?.process);
+}
+
+/** Returns the parts of a history that its crossings have recorded. */
+const recordedBy = (crossings: Crossings, isQuiet: boolean) => ({
+  crossings: crossings.crossings,
+  attempts: crossings.attempts,
+  steps: crossings.steps,
+  calls: crossings.calls,
+  stuck: isQuiet ? undefined : stuckAt(crossings.crossings, crossings.pending()),
+  notReached: crossings.notReached(),
+});
 
 function stuckAt(crossings: readonly Crossing[], [n]: readonly number[]): History["stuck"] {
   return { crossing: n, transaction: n === undefined ? undefined : crossings[n - 1]?.transaction };

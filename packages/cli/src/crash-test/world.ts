@@ -104,14 +104,7 @@ export async function openWorld(
       [...settings.through, ...settings.stubs]
         .map(({ name }) => name)
         .filter((name) => !used.has(name)),
-    async notCompared() {
-      const columns: string[] = [];
-      for (const [name, database] of databases) {
-        for (const column of await database.notCompared())
-          columns.push(`${prefixOf(name)}${column}`);
-      }
-      return columns;
-    },
+    notCompared: () => notComparedIn(databases),
     close,
     assertRunning() {
       outer.throwIfAborted();
@@ -139,19 +132,8 @@ export async function openWorld(
         throw failure ?? error;
       }
     },
-    async read() {
-      const tables: Record<string, WorldState["tables"][string]> = {};
-      for (const [name, database] of databases) {
-        for (const [table, rows] of Object.entries(await database.read()))
-          tables[`${prefixOf(name)}${table}`] = rows;
-      }
-      return { tables, observed: await observed() };
-    },
+    read: async () => ({ tables: await tablesIn(databases), observed: await observed() }),
   };
-
-  function prefixOf(name: string): string {
-    return databases.size > 1 ? `${name}.` : "";
-  }
 
   async function observed(): Promise<WorldState["observed"]> {
     if (settings.effects === undefined) return {};
@@ -159,6 +141,30 @@ export async function openWorld(
     const stdout = await runShell("--effects", settings.effects, await ofEffects, signal, watcher);
     return { "--effects": parsed(stdout) };
   }
+}
+
+type Databases = ReadonlyMap<string, OwnDatabase>;
+
+/** Returns a name of a database: with the name of its variable before it, if there are several databases. */
+const nameIn = (databases: Databases, variable: string, name: string): string =>
+  databases.size > 1 ? `${variable}.${name}` : name;
+
+async function notComparedIn(databases: Databases): Promise<readonly string[]> {
+  const columns: string[] = [];
+  for (const [variable, database] of databases) {
+    for (const column of await database.notCompared())
+      columns.push(nameIn(databases, variable, column));
+  }
+  return columns;
+}
+
+async function tablesIn(databases: Databases): Promise<WorldState["tables"]> {
+  const tables: Record<string, WorldState["tables"][string]> = {};
+  for (const [variable, database] of databases) {
+    for (const [table, rows] of Object.entries(await database.read()))
+      tables[nameIn(databases, variable, table)] = rows;
+  }
+  return tables;
 }
 
 /** Creates the databases of a history. */

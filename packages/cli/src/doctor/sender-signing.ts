@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { Scheme } from "@svc-webhooks/core";
 import type { Sender } from "@svc-webhooks/schemes/senders";
 import { isStaleAt } from "../schemes/stale.js";
 import { newDeliveryId } from "./probe.js";
@@ -80,8 +81,8 @@ export function senderSigning(
           await valueOf(body, facts, await randomKey()),
         ),
         one("plain_hash_accepted", "the SHA-256 of the body", genuine.replace(/[\da-f]{64}/, hash)),
-        ...(await missingSecrets(body, facts)),
-        ...(await staleOf(body)),
+        ...(await missingSecrets(secret, facts, (key) => valueOf(body, facts, key))),
+        ...(await staleOf(scheme, body, (at) => sign(body, { secret, type, at }))),
       ];
       return all.filter(([, , change]) => change.signature !== genuine);
     },
@@ -110,35 +111,43 @@ export function senderSigning(
 
     explain: async () => undefined,
   };
+}
 
-  /** Returns signatures with keys that are missing, unless the sender's form of a key excludes them. */
-  async function missingSecrets(body: Uint8Array, facts: SignedFacts): Promise<readonly Forgery[]> {
-    const values = knownSecrets(secret).map(async (key) => {
-      try {
-        const signature = await valueOf(body, facts, key);
-        return [
-          signed(
-            "missing_secret_accepted",
-            `a signature made with the secret ${key}`,
-            signature,
-            facts,
-          ),
-        ];
-      } catch {
-        return [];
-      }
-    });
-    return (await Promise.all(values)).flat();
-  }
+/**
+ * Returns signatures with keys that are missing, unless the sender's form of a key excludes them.
+ *
+ * @param signatureBy signs the body with a key
+ */
+async function missingSecrets(
+  secret: string,
+  facts: SignedFacts,
+  signatureBy: (key: string) => Promise<string>,
+): Promise<readonly Forgery[]> {
+  const forgeries = knownSecrets(secret).map(async (key) => {
+    try {
+      const name = `a signature made with the secret ${key}`;
+      return [signed("missing_secret_accepted", name, await signatureBy(key), facts)];
+    } catch {
+      return [];
+    }
+  });
+  return (await Promise.all(forgeries)).flat();
+}
 
-  /** Returns an old delivery, if the sender signs the time. */
-  async function staleOf(body: Uint8Array): Promise<readonly Forgery[]> {
-    const at = Date.now() - staleMs;
-    const headers = await sign(body, { secret, type, at });
-    return (await isStaleAt(scheme, headers, body, Date.now()))
-      ? [["stale_accepted", "a delivery that was signed two hours ago", { at }]]
-      : [];
-  }
+/**
+ * Returns an old delivery, if the sender signs the time.
+ *
+ * @param headersAt signs the body at a time
+ */
+async function staleOf(
+  scheme: Scheme,
+  body: Uint8Array,
+  headersAt: (at: number) => ReturnType<Sender["sign"]>,
+): Promise<readonly Forgery[]> {
+  const at = Date.now() - staleMs;
+  return (await isStaleAt(scheme, await headersAt(at), body, Date.now()))
+    ? [["stale_accepted", "a delivery that was signed two hours ago", { at }]]
+    : [];
 }
 
 const oldSecret = {

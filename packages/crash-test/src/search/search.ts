@@ -34,19 +34,16 @@ export async function search(runner: Runner, options: SearchOptions): Promise<Re
   if (undisturbed.isReal) return pageWith([], []);
   found.add(undisturbed, withoutFaults(expected));
   try {
-    if (only) await runOnly(only);
-    else if (found.names.length === 0) await runLevels();
+    if (only) {
+      await runLevel([only], false);
+      if (notReached.length > 0) throw notReachedError(notReached, words);
+    } else if (found.names.length === 0) await runLevels();
     return await finished();
   } catch (error) {
     if (!(error instanceof CrashTestError) && found.names.length > 0) {
       options.onEndedEarly?.(pageWith(findingsSoFar(found, expected), [], [endedEarly]));
     }
     throw error;
-  }
-
-  async function runOnly(faults: readonly Fault[]): Promise<void> {
-    await runLevel([faults], false);
-    if (notReached.length > 0) throw notReachedError(notReached, words);
   }
 
   async function runLevels(): Promise<void> {
@@ -89,15 +86,7 @@ export async function search(runner: Runner, options: SearchOptions): Promise<Re
   }
 
   async function finished(): Promise<ReportPage> {
-    const findings: Finding[] = [];
-    const unsteady: Unsteady[] = [];
-    for (const [name, longest] of found.shortest) {
-      const one = await shrunk(runner, expected, longest);
-      const again = await repeats(runner, options, expected, one);
-      if (again) {
-        findings.push(findingOf(one, again, expected, found.placesOf(name)));
-      } else unsteady.push({ name, faults: writeFaults(one.history.faults) });
-    }
+    const { findings, unsteady } = await confirmed(runner, options, expected, found);
     // Findings are more important than names that do not occur.
     const unused = only ? [] : unusedText(options.accept, findings, words);
     if (unused.length > 0 && findings.every(isAccepted(options))) {
@@ -112,22 +101,14 @@ export async function search(runner: Runner, options: SearchOptions): Promise<Re
     unsteady: readonly Unsteady[],
     remarks: readonly string[] = [],
   ): ReportPage {
-    const report: Omit<CrashTestReport, "text"> = {
-      version: 1,
-      events: options.events.map(oneLine),
+    const report = {
+      ...factsOf(expected, options),
       findings: findings.filter((one) => !isAccepted(options)(one)),
       accepted: findings.filter(isAccepted(options)),
       tried,
-      points: undisturbed.crossings.length * 2,
       notReached,
       unsteady: unsteady.map(unsteadyText(functionWords)),
       unseen: [...unseen].toSorted(),
-      unused: undisturbed.unused ?? [],
-      notCompared: notComparedIn(expected),
-      blind: options.blind,
-      keyed: keyedEffects(undisturbed),
-      seed: options.seed,
-      only: undisturbed.isReal ? undefined : options.only,
     };
     const text = [reportText(report, unsteady, options), ...remarks].join("\n");
     return {
@@ -137,6 +118,40 @@ export async function search(runner: Runner, options: SearchOptions): Promise<Re
       cells: found.cells,
     };
   }
+}
+
+/** Repeats the shortest history of each finding, and describes the findings that occur again. */
+async function confirmed(
+  runner: Runner,
+  options: SearchOptions,
+  expected: Expected,
+  found: Collection,
+) {
+  const findings: Finding[] = [];
+  const unsteady: Unsteady[] = [];
+  for (const [name, longest] of found.shortest) {
+    const shortest = await shrunk(runner, expected, longest);
+    const again = await repeats(runner, options, expected, shortest);
+    if (again) findings.push(findingOf(shortest, again, expected, found.placesOf(name)));
+    else unsteady.push({ name, faults: writeFaults(shortest.history.faults) });
+  }
+  return { findings, unsteady };
+}
+
+/** Returns the parts of a report that the undisturbed history and the options determine. */
+function factsOf(expected: Expected, { events, blind, seed, only }: SearchOptions) {
+  const { undisturbed } = expected;
+  return {
+    version: 1,
+    events: events.map(oneLine),
+    points: undisturbed.crossings.length * 2,
+    unused: undisturbed.unused ?? [],
+    notCompared: notComparedIn(expected),
+    blind,
+    keyed: keyedEffects(undisturbed),
+    seed,
+    only: undisturbed.isReal ? undefined : only,
+  } as const;
 }
 
 /** A finding that did not repeat. */

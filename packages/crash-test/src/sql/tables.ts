@@ -35,8 +35,9 @@ const afterTable: ReadonlySet<string> = new Set(
 export function tablesIn(statement: readonly Token[]): Tables {
   const written: { readonly verb: string; readonly table: string }[] = [];
   const read: string[] = [];
-  const isCopy = isWord(0, "copy");
-  const defined = definedIn();
+  const wordAt = (at: number) => wordIn(statement, at);
+  const isCopy = wordAt(0) === "copy";
+  const defined = definedIn(statement);
   /** For each open parenthesis, whether it is that of a function with `from`. */
   const open: boolean[] = [];
 
@@ -51,11 +52,12 @@ export function tablesIn(statement: readonly Token[]): Tables {
   function visit(word: string, at: number): void {
     const before = wordAt(at - 1) ?? "";
     if (ofTrigger.has(before)) return;
-    if ((word === "insert" || word === "merge") && isWord(at + 1, "into")) {
+    if ((word === "insert" || word === "merge") && wordAt(at + 1) === "into") {
       write(`${word} into`, at + 2);
-    } else if (word === "delete" && isWord(at + 1, "from")) write("delete from", at + 2);
+    } else if (word === "delete" && wordAt(at + 1) === "from") write("delete from", at + 2);
     else if (word === "update" && !beforeClause.has(before)) write("update", at + 1);
-    else if (word === "truncate") writeAll("truncate", isWord(at + 1, "table") ? at + 2 : at + 1);
+    else if (word === "truncate")
+      writeAll("truncate", wordAt(at + 1) === "table" ? at + 2 : at + 1);
     else if (word === "copy" && at === 0) copy();
     else if (word === "from" && (before === "distinct" || before === "delete" || isCopy)) {
       // `is distinct from`, and `delete from`, `copy … from`, which are handled above. A subquery of `copy` is not.
@@ -65,15 +67,15 @@ export function tablesIn(statement: readonly Token[]): Tables {
   }
 
   function copy(): void {
-    const found = nameAt(1);
+    const found = nameIn(statement, 1);
     if (!found) return;
-    const from = statement.findIndex(({ text }, at) => at >= found.end && isWord(at, "from", text));
+    const from = statement.findIndex((_token, at) => at >= found.end && wordAt(at) === "from");
     if (from === -1) read.push(found.name);
     else written.push({ verb: "copy", table: found.name });
   }
 
   function write(verb: string, at: number): number | undefined {
-    const found = nameAt(isWord(at, "only") ? at + 1 : at);
+    const found = nameIn(statement, wordAt(at) === "only" ? at + 1 : at);
     if (found) written.push({ verb, table: found.name });
     return found?.end;
   }
@@ -84,7 +86,10 @@ export function tablesIn(statement: readonly Token[]): Tables {
   }
 
   function readOne(first: number): number | undefined {
-    const found = nameAt(isWord(first, "only") || isWord(first, "lateral") ? first + 1 : first);
+    const found = nameIn(
+      statement,
+      wordAt(first) === "only" || wordAt(first) === "lateral" ? first + 1 : first,
+    );
     if (!found || statement[found.end]?.text === "(") return undefined;
     read.push(found.name);
     return found.end;
@@ -93,7 +98,7 @@ export function tablesIn(statement: readonly Token[]): Tables {
   function readAll(first: number): void {
     let end = readOne(first);
     while (end !== undefined) {
-      if (isWord(end, "as")) end += 1;
+      if (wordAt(end) === "as") end += 1;
       const alias = statement[end];
       const isAlias =
         alias?.kind === "name" || (alias?.kind === "word" && !afterTable.has(alias.text));
@@ -101,45 +106,45 @@ export function tablesIn(statement: readonly Token[]): Tables {
       end = statement[end]?.text === "," ? readOne(end + 1) : undefined;
     }
   }
+}
 
-  function definedIn(): ReadonlySet<string> {
-    const names = statement.flatMap(({ kind, text }, at) => {
-      if (kind === "other" || text === "as") return [];
-      let end = at + 1;
-      if (statement[end]?.text === "(") {
-        while (end < statement.length && statement[end]?.text !== ")") end += 1;
-        end += 1;
-      }
-      if (!isWord(end, "as")) return [];
+function wordIn(statement: readonly Token[], at: number): string | undefined {
+  const token = statement[at];
+  return token?.kind === "word" ? token.text : undefined;
+}
+
+/** Reads a name and its schema. */
+function nameIn(
+  statement: readonly Token[],
+  at: number,
+): { readonly name: string; readonly end: number } | undefined {
+  const [first, dot, second] = statement.slice(at, at + 3);
+  if (!first || first.kind === "other") return undefined;
+  if (first.kind === "word" && (first.text === "select" || afterTable.has(first.text))) {
+    return undefined;
+  }
+  if (dot?.text !== "." || !second || second.kind === "other") {
+    return { name: first.text, end: at + 1 };
+  }
+  const name = first.text === "public" ? second.text : `${first.text}.${second.text}`;
+  return { name, end: at + 3 };
+}
+
+/** Returns the names of the tables that a statement defines in `with`. */
+function definedIn(statement: readonly Token[]): ReadonlySet<string> {
+  if (!statement.some((_token, at) => wordIn(statement, at) === "with")) return new Set();
+  const names = statement.flatMap(({ kind, text }, at) => {
+    if (kind === "other" || text === "as") return [];
+    let end = at + 1;
+    if (statement[end]?.text === "(") {
+      while (end < statement.length && statement[end]?.text !== ")") end += 1;
       end += 1;
-      if (isWord(end, "not")) end += 1;
-      if (isWord(end, "materialized")) end += 1;
-      return statement[end]?.text === "(" ? [text] : [];
-    });
-    return new Set(statement.some((_token, at) => isWord(at, "with")) ? names : []);
-  }
-
-  function wordAt(at: number): string | undefined {
-    const token = statement[at];
-    return token?.kind === "word" ? token.text : undefined;
-  }
-
-  function isWord(at: number, wanted: string, text = statement[at]?.text): boolean {
-    return statement[at]?.kind === "word" && text === wanted;
-  }
-
-  /** Reads a name and its schema. */
-  function nameAt(at: number): { readonly name: string; readonly end: number } | undefined {
-    const first = statement[at];
-    if (!first || first.kind === "other") return undefined;
-    if (first.kind === "word" && (first.text === "select" || afterTable.has(first.text))) {
-      return undefined;
     }
-    const second = statement[at + 2];
-    if (statement[at + 1]?.text !== "." || !second || second.kind === "other") {
-      return { name: first.text, end: at + 1 };
-    }
-    const name = first.text === "public" ? second.text : `${first.text}.${second.text}`;
-    return { name, end: at + 3 };
-  }
+    if (wordIn(statement, end) !== "as") return [];
+    end += 1;
+    if (wordIn(statement, end) === "not") end += 1;
+    if (wordIn(statement, end) === "materialized") end += 1;
+    return statement[end]?.text === "(" ? [text] : [];
+  });
+  return new Set(names);
 }

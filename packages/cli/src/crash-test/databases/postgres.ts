@@ -123,37 +123,8 @@ export async function databaseServer(
       error,
     );
   });
-  const created = new Set<string>();
-  /** The settings that cannot be copied. */
-  const lacking = new Set<string>();
-  const id = `${ownOwner()}_${randomBytes(3).toString("hex")}`;
+  const { copyOf, drop, close } = copiesBy(admin, variable, note);
   let count = 0;
-
-  async function copyOf(template: string | undefined, suffix: string): Promise<string> {
-    const name = `${databasePrefix}${id}_${suffix}`;
-    created.add(name);
-    const from = template === undefined ? "" : ` template ${quoted(template)}`;
-    await admin.query(`create database ${quoted(name)}${from}`);
-    if (template !== undefined) {
-      for (const [setting, reason] of await copySettings(admin, template, name)) {
-        if (!lacking.has(setting)) note(lackingText(variable, setting, reason));
-        lacking.add(setting);
-      }
-    }
-    return name;
-  }
-
-  async function drop(name: string): Promise<void> {
-    // Only names that this run has created reach this statement.
-    if (created.has(name))
-      await admin.query(`drop database if exists ${quoted(name)} with (force)`);
-    created.delete(name);
-  }
-
-  async function close(): Promise<void> {
-    for (const name of created) await drop(name).catch(() => {});
-    await admin.end().catch(() => {});
-  }
 
   async function makeBase(): Promise<string> {
     if (isEmpty) return copyOf(undefined, "base");
@@ -210,6 +181,43 @@ export async function databaseServer(
       };
     },
   };
+}
+
+/** Returns functions that create and drop the copies of one run. */
+function copiesBy(admin: Client, variable: string, note: (text: string) => void) {
+  const created = new Set<string>();
+  /** The settings that cannot be copied. */
+  const lacking = new Set<string>();
+  const id = `${ownOwner()}_${randomBytes(3).toString("hex")}`;
+
+  async function drop(name: string): Promise<void> {
+    // Only names that this run has created reach this statement.
+    if (created.has(name))
+      await admin.query(`drop database if exists ${quoted(name)} with (force)`);
+    created.delete(name);
+  }
+
+  /** Creates a database, empty or from a template, and resolves to its name. */
+  async function copyOf(template: string | undefined, suffix: string): Promise<string> {
+    const name = `${databasePrefix}${id}_${suffix}`;
+    created.add(name);
+    const from = template === undefined ? "" : ` template ${quoted(template)}`;
+    await admin.query(`create database ${quoted(name)}${from}`);
+    if (template === undefined) return name;
+    for (const [setting, reason] of await copySettings(admin, template, name)) {
+      if (!lacking.has(setting)) note(lackingText(variable, setting, reason));
+      lacking.add(setting);
+    }
+    return name;
+  }
+
+  /** Drops everything, and closes the connection. */
+  async function close(): Promise<void> {
+    for (const name of created) await drop(name).catch(() => {});
+    await admin.end().catch(() => {});
+  }
+
+  return { copyOf, drop, close };
 }
 
 /** The settings of a database, each written as `parameter=value`, for all roles or for one. */
