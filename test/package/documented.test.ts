@@ -105,7 +105,7 @@ test.each([
   },
   { entry: "@svc-webhooks/testing", type: "SignedRequestOptions" },
   {
-    entry: "@svc-webhooks/testing/schemes",
+    entry: "@svc-webhooks/testing",
     type: "SchemeRequestOptions",
     head: "option of a sender",
   },

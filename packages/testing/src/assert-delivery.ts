@@ -1,5 +1,5 @@
 import { assertValid } from "@svc-webhooks/core";
-import type { SignedDelivery } from "./signed-delivery.js";
+import type { SignedDelivery } from "./delivery.js";
 
 /**
  * Asserts that a value is the result of `signedDelivery`.

@@ -3,9 +3,11 @@ export { fakeClock } from "./fake-clock.js";
 export type { FakeClock } from "./fake-clock.js";
 export { fixture } from "./fixture.js";
 export type { FixtureOverrides, Fixtures } from "./fixture.js";
+export type { SignedDelivery } from "./delivery.js";
+export type { SchemeDeliveryOptions } from "./scheme-delivery.js";
 export { signedDelivery, signedRequest } from "./signed-delivery.js";
 export type {
-  SignedDelivery,
+  SchemeRequestOptions,
   SignedDeliveryOptions,
   SignedRequestOptions,
 } from "./signed-delivery.js";

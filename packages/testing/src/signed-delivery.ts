@@ -1,7 +1,9 @@
 import { assertOptions, headerNames, sign, type SecretKey } from "@svc-webhooks/core";
+import { presentOnly, type SignedDelivery } from "./delivery.js";
 import { eventBytes } from "./event-bytes.js";
-import type { Signing } from "./signing.js";
+import { schemeDelivery, type SchemeDeliveryOptions } from "./scheme-delivery.js";
 
+/** The options for a delivery of the service. */
 export interface SignedDeliveryOptions {
   /** The key that signs the delivery. Default `"whsec_test"`. */
   readonly secret?: SecretKey | undefined;
@@ -13,26 +15,20 @@ export interface SignedDeliveryOptions {
   readonly headers?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
-export interface SignedRequestOptions extends SignedDeliveryOptions {
+interface WithUrl {
   /** The URL of the request. Default `https://example.org/webhooks`. */
   readonly url?: string | undefined;
 }
 
-/** A delivery as the service would send it (interface document, "Delivery headers"). */
-export interface SignedDelivery {
-  readonly method: "POST";
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: Uint8Array<ArrayBuffer>;
-  /**
-   * How the delivery was signed, for `tamper`. Present if `signedDelivery` of `@svc-webhooks/testing/schemes` made it;
-   * otherwise it is signed as the service signs. Receivers do not read it.
-   */
-  readonly signing?: Signing | undefined;
-}
+export interface SignedRequestOptions extends SignedDeliveryOptions, WithUrl {}
+
+export interface SchemeRequestOptions extends SchemeDeliveryOptions, WithUrl {}
 
 /**
- * Creates a delivery of `event`, signed as the service signs: `receiver.receive(await signedDelivery({
- * type: "email.sent" }))`. A string or bytes become the body unchanged; any other value is sent as JSON.
+ * Creates a delivery of `event` as the service would send it, or with the option `scheme` as another sender would:
+ * `receiver.receive(await signedDelivery({ type: "email.sent" }))`. A string or bytes become the body unchanged; any
+ * other value is sent as JSON. With `scheme`, the members that the sender's bodies have and an object lacks, such as its
+ * id, are added.
  *
  * @throws ReceiverConfigError (as a rejection) `invalid_secret`, `unknown_option`, or `invalid_option`, also for an
  *   event that is undefined or that JSON cannot represent, such as a function
@@ -49,12 +45,33 @@ export interface SignedDelivery {
  * assert.equal((await receiver.receive(delivery)).code, "processed");
  * assert.equal((await receiver.receive(delivery)).code, "duplicate");
  * ```
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { createReceiver } from "@svc-webhooks/core";
+ * import { stripe } from "@svc-webhooks/schemes";
+ * import { signedDelivery, tamper } from "@svc-webhooks/testing";
+ *
+ * const secret = "whsec_test";
+ * const receiver = createReceiver({
+ *   scheme: stripe(),
+ *   secret,
+ *   on: { "invoice.paid": () => {} },
+ *   logger: { info() {}, warn() {}, error() {} },
+ * });
+ *
+ * const delivery = await signedDelivery({ type: "invoice.paid" }, { scheme: "stripe", secret });
+ * assert.equal((await receiver.receive(delivery)).code, "processed");
+ * assert.equal((await receiver.receive(await tamper.stale(delivery))).code, "signature_stale");
+ * ```
  */
 export async function signedDelivery(
   event: unknown,
-  options: SignedDeliveryOptions = {},
+  options: SignedDeliveryOptions | SchemeDeliveryOptions = {},
 ): Promise<SignedDelivery> {
-  assertOptions(options, optionNames);
+  assertOptions(options, namesFor(options));
+  if (hasScheme(options)) return schemeDelivery(event, options);
   const { secret = "whsec_test", deliveryId = newDeliveryId(), attempt = 1, headers } = options;
   const body = eventBytes(event);
   const all = {
@@ -92,23 +109,23 @@ export async function signedDelivery(
  */
 export async function signedRequest(
   event: unknown,
-  options: SignedRequestOptions = {},
+  options: SignedRequestOptions | SchemeRequestOptions = {},
 ): Promise<Request> {
-  assertOptions(options, [...optionNames, "url"]);
+  assertOptions(options, [...namesFor(options), "url"]);
   const { url = "https://example.org/webhooks", ...others } = options;
-  return new Request(url, await signedDelivery(event, others));
+  const { method, headers, body } = await signedDelivery(event, others);
+  return new Request(url, { method, headers, body });
 }
 
-/** Omits the headers whose value is undefined. */
-export const presentOnly = (
-  headers: Readonly<Record<string, string | undefined>>,
-): Readonly<Record<string, string>> =>
-  Object.fromEntries(
-    Object.entries(headers).flatMap(([name, value]) =>
-      value === undefined ? [] : [[name, value]],
-    ),
-  );
+const hasScheme = (
+  options: SignedDeliveryOptions | SchemeDeliveryOptions,
+): options is SchemeDeliveryOptions =>
+  (Object(options) as Partial<SchemeDeliveryOptions>).scheme !== undefined;
 
-const optionNames = ["secret", "deliveryId", "attempt", "headers"];
+/** Returns the names of the options for a sender. */
+const namesFor = (options: SignedDeliveryOptions | SchemeDeliveryOptions): readonly string[] =>
+  hasScheme(options)
+    ? ["scheme", "secret", "at", "deliveryId", "type", "headers"]
+    : ["scheme", "secret", "deliveryId", "attempt", "headers"];
 
 const newDeliveryId = () => `dlv_${crypto.randomUUID()}`;

@@ -1,6 +1,6 @@
 import { assertValid, type SecretKey } from "@svc-webhooks/core";
 import { assertDelivery } from "./assert-delivery.js";
-import type { SignedDelivery } from "./signed-delivery.js";
+import type { SignedDelivery } from "./delivery.js";
 import { signingOf, splitAtSignature, type Signing, type SigningValues } from "./signing.js";
 
 interface SigningOptions {

@@ -2,8 +2,13 @@ import { createReceiver, type Receiver } from "@svc-webhooks/core";
 import { senders, type SenderName } from "@svc-webhooks/schemes/senders";
 import { schemesUnderTest } from "@svc-webhooks/kit/schemes";
 import { describe, expect, test } from "vitest";
-import { fakeClock, tamper, type SignedDelivery } from "../src/index.js";
-import { signedDelivery, signedRequest } from "../src/schemes.js";
+import {
+  fakeClock,
+  signedDelivery,
+  signedRequest,
+  tamper,
+  type SignedDelivery,
+} from "../src/index.js";
 
 type Change = (delivery: SignedDelivery) => SignedDelivery | Promise<SignedDelivery>;
 
@@ -106,7 +111,7 @@ describe.each(await schemesUnderTest())("$name", ({ name, scheme, secret, signin
 test.each([
   [{ scheme: "strip" }, "invalid_option", "scheme"],
   [{ scheme: "toString" }, "invalid_option", "scheme"],
-  [{ scheme: undefined }, "invalid_option", "scheme"],
+  [{ scheme: undefined, at: 1 }, "unknown_option", "at"],
   [{ at: NaN }, "invalid_option", "at"],
   [{ secret: new Uint8Array(9) }, "invalid_option", "secret"],
   [{ attempt: 2 }, "unknown_option", "attempt"],

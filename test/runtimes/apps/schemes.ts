@@ -1,7 +1,7 @@
 import { createReceiver, type OutcomeCode } from "@svc-webhooks/core";
 import { tamper } from "@svc-webhooks/testing";
 import type { SenderName } from "@svc-webhooks/schemes/senders";
-import { signedDelivery } from "@svc-webhooks/testing/schemes";
+import { signedDelivery } from "@svc-webhooks/testing";
 import { senderNames, schemeUnderTest } from "../../kit/schemes.js";
 
 /** The outcomes of a delivery of each scheme, its copy and a forgery, inside a runtime. */

@@ -1,10 +1,7 @@
 import { Agent } from "node:http";
+import type { SignedDelivery } from "../delivery.js";
 import { HttpSender, type Reply, type Sending } from "../http-sender.js";
-import {
-  signedDelivery,
-  type SignedDelivery,
-  type SignedDeliveryOptions,
-} from "../signed-delivery.js";
+import { signedDelivery, type SignedDeliveryOptions } from "../signed-delivery.js";
 import { contractSecret, memoryHeader, type ContractMemory } from "./contract-receiver.js";
 
 const patienceMs = 60_000;

@@ -1,7 +1,8 @@
 import { assertValid, headerNames, type SecretKey } from "@svc-webhooks/core";
 import type { SenderName } from "@svc-webhooks/schemes/senders";
-import { completedEvent, signedDelivery as signedByScheme } from "../schemes/signed-delivery.js";
-import { signedDelivery, type SignedDelivery } from "../signed-delivery.js";
+import { completedEvent } from "../scheme-delivery.js";
+import type { SignedDelivery } from "../delivery.js";
+import { signedDelivery } from "../signed-delivery.js";
 
 /** A delivery that a case needs. */
 export interface Wanted {
@@ -37,9 +38,9 @@ export function byScheme(
   { event, eventId, headers, change = unchanged }: Wanted,
 ): Promise<SignedDelivery> {
   assertValid(typeof secret === "string", "secret", "`secret` must be a string.");
-  if (typeof event === "string") return signedByScheme(event, { scheme, secret, headers });
+  if (typeof event === "string") return signedDelivery(event, { scheme, secret, headers });
   const { type, ...members } = event as { readonly type: string };
   const values = { scheme, type, at: Date.now(), deliveryId: eventId };
   const json = JSON.stringify(completedEvent(members, values));
-  return signedByScheme(change(json), { ...values, secret, headers });
+  return signedDelivery(change(json), { ...values, secret, headers });
 }

@@ -1,7 +1,7 @@
 import type { SecretKey } from "@svc-webhooks/core";
 import type { SenderName } from "@svc-webhooks/schemes/senders";
 import type { Connecting } from "../http-sender.js";
-import { senderOf } from "../schemes/signed-delivery.js";
+import { senderOf } from "../scheme-delivery.js";
 import { casesFor } from "./cases.js";
 import type { ReceiverCase } from "./cases/case.js";
 import { genuine } from "./cases/genuine.js";

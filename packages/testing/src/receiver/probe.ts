@@ -2,7 +2,7 @@ import type { SecretKey } from "@svc-webhooks/core";
 import type { SenderName } from "@svc-webhooks/schemes/senders";
 import { fixture } from "../fixture.js";
 import { HttpSender, type Connecting, type Reply, type Sending } from "../http-sender.js";
-import type { SignedDelivery } from "../signed-delivery.js";
+import type { SignedDelivery } from "../delivery.js";
 import { PreconditionError } from "../precondition-error.js";
 import { MinorFailure } from "./minor-failure.js";
 import { Runs } from "./runs.js";

@@ -1,6 +1,6 @@
 import type { Receiver } from "@svc-webhooks/core";
 import type { Recorder } from "@svc-webhooks/crash-test";
-import type { SignedDelivery } from "../../signed-delivery.js";
+import type { SignedDelivery } from "../../delivery.js";
 import type { SimulatedProcess } from "../virtual/process.js";
 import type { VirtualTime } from "../virtual/time.js";
 

@@ -2,7 +2,7 @@ import { gzipSync } from "node:zlib";
 import { headerNames } from "@svc-webhooks/core";
 import { fixture } from "../../fixture.js";
 import type { Sending } from "../../http-sender.js";
-import { senderOf } from "../../schemes/signed-delivery.js";
+import { senderOf } from "../../scheme-delivery.js";
 import { signingOf, splitAtSignature } from "../../signing.js";
 import { tamper } from "../../tamper.js";
 import type { ReceiverProbe, UniqueDelivery } from "../probe.js";

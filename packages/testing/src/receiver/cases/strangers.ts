@@ -1,5 +1,5 @@
 import { createHash, createHmac } from "node:crypto";
-import type { SignedDelivery } from "../../signed-delivery.js";
+import type { SignedDelivery } from "../../delivery.js";
 import { signingOf } from "../../signing.js";
 import { tamper } from "../../tamper.js";
 import { expectAccepted, type ReceiverProbe } from "../probe.js";

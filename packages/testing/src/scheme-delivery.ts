@@ -1,4 +1,4 @@
-import { assertOptions, assertValid, ReceiverConfigError } from "@svc-webhooks/core";
+import { assertValid, ReceiverConfigError } from "@svc-webhooks/core";
 import {
   senders,
   type BodyValues,
@@ -6,10 +6,11 @@ import {
   type SenderName,
   type SignOptions,
 } from "@svc-webhooks/schemes/senders";
-import { eventBytes } from "../event-bytes.js";
-import { presentOnly, type SignedDelivery } from "../signed-delivery.js";
-import type { Signing } from "../signing.js";
+import { presentOnly, type SignedDelivery } from "./delivery.js";
+import { eventBytes } from "./event-bytes.js";
+import type { Signing } from "./signing.js";
 
+/** The options for a delivery of another sender. */
 export interface SchemeDeliveryOptions {
   /** The sender: `"stripe"`, `"github"` or another name of `senders`. Errors: `invalid_option`. */
   readonly scheme: SenderName;
@@ -25,46 +26,11 @@ export interface SchemeDeliveryOptions {
   readonly headers?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
-export interface SchemeRequestOptions extends SchemeDeliveryOptions {
-  /** The URL of the request. Default `https://example.org/webhooks`. */
-  readonly url?: string | undefined;
-}
-
-/**
- * Creates a delivery of `event` as another sender would send it, for the receivers of a scheme. The members that the
- * sender's bodies have and an object lacks, such as its id, are added. A string or bytes become the body unchanged.
- * `tamper` of `@svc-webhooks/testing` changes the delivery.
- *
- * @throws ReceiverConfigError (as a rejection) `invalid_secret`, `unknown_option`, or `invalid_option`, also for an
- *   event that is undefined or has no JSON, such as a function
- *
- * @example
- * ```ts
- * import assert from "node:assert/strict";
- * import { createReceiver } from "@svc-webhooks/core";
- * import { stripe } from "@svc-webhooks/schemes";
- * import { tamper } from "@svc-webhooks/testing";
- * import { signedDelivery } from "@svc-webhooks/testing/schemes";
- *
- * const secret = "whsec_test";
- * const receiver = createReceiver({
- *   scheme: stripe(),
- *   secret,
- *   on: { "invoice.paid": () => {} },
- *   logger: { info() {}, warn() {}, error() {} },
- * });
- *
- * const delivery = await signedDelivery({ type: "invoice.paid" }, { scheme: "stripe", secret });
- * assert.equal((await receiver.receive(delivery)).code, "processed");
- * assert.equal((await receiver.receive(delivery)).code, "duplicate");
- * assert.equal((await receiver.receive(await tamper.stale(delivery))).code, "signature_stale");
- * ```
- */
-export async function signedDelivery(
+/** Creates a delivery of `event` as another sender would send it. */
+export async function schemeDelivery(
   event: unknown,
   options: SchemeDeliveryOptions,
 ): Promise<SignedDelivery> {
-  assertOptions(options, optionNames);
   const { scheme, secret, headers } = options;
   const values = valuesOf(options);
   const body = eventBytes(completedEvent(event, { scheme, ...values }));
@@ -79,41 +45,6 @@ export async function signedDelivery(
 }
 
 /**
- * Creates the same delivery as a web-standard `Request`.
- *
- * @throws ReceiverConfigError (as a rejection) as `signedDelivery` does
- *
- * @example
- * ```ts
- * import assert from "node:assert/strict";
- * import { createReceiver } from "@svc-webhooks/core";
- * import { discord } from "@svc-webhooks/schemes";
- * import { senders } from "@svc-webhooks/schemes/senders";
- * import { signedRequest } from "@svc-webhooks/testing/schemes";
- *
- * const { secret, signingSecret } = await senders.discord.testKeys();
- * const receiver = createReceiver({
- *   scheme: discord(),
- *   secret,
- *   on: { APPLICATION_AUTHORIZED: () => {} },
- *   logger: { info() {}, warn() {}, error() {} },
- * });
- *
- * const request = await signedRequest({}, { scheme: "discord", secret: signingSecret });
- * assert.equal((await receiver.fetch(request)).status, 204);
- * ```
- */
-export async function signedRequest(
-  event: unknown,
-  options: SchemeRequestOptions,
-): Promise<Request> {
-  assertOptions(options, [...optionNames, "url"]);
-  const { url = "https://example.org/webhooks", ...others } = options;
-  const { method, headers, body } = await signedDelivery(event, others);
-  return new Request(url, { method, headers, body });
-}
-
-/**
  * Returns the sender with this name.
  *
  * @throws ReceiverConfigError `invalid_option` for another name
@@ -123,8 +54,6 @@ export function senderOf(scheme: SenderName): Sender {
   assertValid(Object.hasOwn(senders, scheme), "scheme", `\`scheme\` must be one of ${names}.`);
   return senders[scheme];
 }
-
-const optionNames = ["scheme", "secret", "at", "deliveryId", "type", "headers"];
 
 function valuesOf({ scheme, ...options }: SchemeDeliveryOptions): BodyValues {
   const { at = Date.now(), deliveryId = `dlv_${crypto.randomUUID()}` } = options;

@@ -1,2 +1,0 @@
-export { signedDelivery, signedRequest } from "./schemes/signed-delivery.js";
-export type { SchemeDeliveryOptions, SchemeRequestOptions } from "./schemes/signed-delivery.js";
