@@ -1,0 +1,26 @@
+import type { SenderName, TestKeys } from "./senders/sender.js";
+import type { Signer } from "./senders/signer.js";
+import { senders } from "./senders/table.js";
+
+export { hmacSigner } from "./senders/hmac-signers.js";
+export type { SenderName, Signer, TestKeys };
+export type { SignOptions } from "./senders/signer.js";
+export type { HmacOptions } from "./lib/hmac-options.js";
+
+/**
+ * Sign bodies as the senders do, for tests and tools: `sign` of each of the `senders`, by its name.
+ *
+ * @example
+ * ```ts
+ * import { signers } from "@svc-webhooks/schemes/sign";
+ *
+ * const body = '{"id":"evt_1","object":"event","type":"invoice.paid"}';
+ * console.log(await signers.stripe(body, { secret: "whsec_test" }));
+ * ```
+ */
+export const signers = Object.fromEntries(
+  Object.values(senders).map(({ name, sign }) => [name, sign]),
+) as Readonly<Record<SenderName, Signer>>;
+
+/** Resolves to new random keys of a sender, so that tests and tools need no key material. */
+export const testKeys = (name: SenderName): Promise<TestKeys> => senders[name].testKeys();
