@@ -4,8 +4,8 @@ import { isBytes } from "../lib/bytes.js";
 import { isFilled } from "../lib/text.js";
 import type { Config } from "../setup/config.js";
 import { assertOption } from "../texts/assert.js";
-import { parseBody } from "./decode.js";
-import { headerLookup } from "./header-lookup.js";
+import { parseBody } from "../pipeline/decode.js";
+import { headerLookup } from "../pipeline/header-lookup.js";
 
 /** Returns the key of the record that an operator's target identifies. */
 export async function targetKey(config: Config, target: ForgetTarget): Promise<string> {
