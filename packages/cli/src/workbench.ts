@@ -8,7 +8,7 @@ export { diagnose, type DiagnoseOptions, type Diagnosis } from "./doctor/diagnos
 export { lostReply } from "./doctor/examine.js";
 export { finding, type Finding } from "./doctor/findings.js";
 export { isSuccess, newEventId, sender, type Probe, type Reply } from "./doctor/probe.js";
-export { serviceSigning } from "./doctor/service-signing.js";
+export { signingOf, type Signing } from "./doctor/signing.js";
 export { followDeliveries, listFromSandbox, type Followed } from "./lib/control.js";
 export { masked } from "./lib/mask.js";
 export { receiverConformance, type ConformanceResult } from "@svc-webhooks/testing/conformance";

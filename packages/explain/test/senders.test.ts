@@ -1,7 +1,8 @@
 import { cpuRatio, linearForTenfold } from "@svc-webhooks/kit/cpu-ratio";
 import { sign } from "@svc-webhooks/core";
 import { hmac } from "@svc-webhooks/schemes";
-import { hmacSigner, senders, type SenderName } from "@svc-webhooks/schemes/senders";
+import { senders, type SenderName } from "@svc-webhooks/schemes/senders";
+import { hmacSigner } from "@svc-webhooks/schemes/sign";
 import { bundled } from "@svc-webhooks/kit/launch";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";

@@ -22,5 +22,16 @@ export const signers = Object.fromEntries(
   Object.values(senders).map(({ name, sign }) => [name, sign]),
 ) as Readonly<Record<SenderName, Signer>>;
 
-/** Resolves to new random keys of a sender, so that tests and tools need no key material. */
+/**
+ * Resolves to new random keys of a sender, so that tests and tools need no key material.
+ *
+ * @example
+ * ```ts
+ * import { signers, testKeys } from "@svc-webhooks/schemes/sign";
+ *
+ * const { secret, signingSecret } = await testKeys("discord");
+ * const headers = await signers.discord('{"type":0}', { secret: signingSecret });
+ * console.log("a receiver with the secret", secret, "accepts", headers);
+ * ```
+ */
 export const testKeys = (name: SenderName): Promise<TestKeys> => senders[name].testKeys();

@@ -3,7 +3,7 @@ import { fakeClock } from "@svc-webhooks/testing";
 import { createHmac } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { hmac, type HmacOptions } from "../src/index.js";
-import { hmacSigner } from "../src/senders.js";
+import { hmacSigner } from "../src/sign.js";
 import { countingStore, receiving, sender, worldOf } from "./support.js";
 
 const challenge = JSON.stringify({ type: "url_verification", challenge: "3eZbrw1a", token: "t" });

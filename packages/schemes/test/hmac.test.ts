@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { hmac, type HmacOptions } from "../src/index.js";
-import { hmacSigner } from "../src/senders.js";
+import { hmacSigner } from "../src/sign.js";
 import { receiving, withHeader } from "./support.js";
 
 const secret = "c2VjcmV0IG9mIGFjbWU=";

@@ -1,5 +1,5 @@
 import { headerNames, sign, type MaybePromise, type SecretKey } from "@svc-webhooks/core";
-import type { SignatureForm } from "@svc-webhooks/schemes/senders";
+import { service, type SignatureForm } from "@svc-webhooks/schemes/senders";
 
 /** The values of a new signature. Default: those of the delivery. */
 export interface SigningValues {
@@ -38,10 +38,7 @@ export function splitAtSignature(value: string, prefix: string): readonly [strin
 
 /** How the service signs. */
 export const serviceSigning: Signing = {
-  header: headerNames.signature,
-  prefix: "sha256=",
-  encoding: "hex",
-  idHeaders: [headerNames.deliveryId, headerNames.idempotencyKey],
+  ...service.form,
   otherSecret: () => "whsec_wrong",
   async sign(body, { secret = "whsec_test" }) {
     return { headers: { [headerNames.signature]: await sign(body, secret) }, body };

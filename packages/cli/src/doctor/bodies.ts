@@ -1,4 +1,4 @@
-import type { Sender } from "@svc-webhooks/schemes/senders";
+import { service, type Sender } from "@svc-webhooks/schemes/senders";
 import { newEventId } from "./probe.js";
 
 /** The bodies of the probes. Each call returns a new event. */
@@ -40,16 +40,14 @@ export const sentEmail = {
 /**
  * Returns the bytes of events of one type. They have all fields that a receiver may require: those of `email.sent`.
  *
- * @param sender whose events have its form. Undefined for the service
+ * @param sender whose form the events have. Default: the service
  */
-export function bodiesOf(type: string, sender?: Sender): Bodies {
+export function bodiesOf(type: string, sender: Sender = service): Bodies {
   const event = (data: Readonly<Record<string, unknown>> = {}) => {
     const [at, event_id] = [Date.now(), newEventId()];
     const created_at = new Date(at).toISOString();
-    const others = { created_at, data: { ...sentEmail, ...data } };
-    return sender
-      ? sender.complete({ event_id, ...others }, { deliveryId: event_id, type, at })
-      : { event_id, type, ...others };
+    const own = { event_id, created_at, data: { ...sentEmail, ...data } };
+    return sender.complete(own, { deliveryId: event_id, type, at });
   };
   const plain = (data?: Readonly<Record<string, unknown>>) => utf8(JSON.stringify(event(data)));
   return {

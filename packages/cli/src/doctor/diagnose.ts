@@ -1,5 +1,5 @@
 import { sign } from "@svc-webhooks/core";
-import type { Sender } from "@svc-webhooks/schemes/senders";
+import { service, type Sender } from "@svc-webhooks/schemes/senders";
 import type { Target } from "../lib/target.js";
 import { signingFingerprint } from "../schemes/signing-secret.js";
 import { bodiesOf } from "./bodies.js";
@@ -8,9 +8,8 @@ import { examine, type Examination } from "./examine.js";
 import type { ExamineOptions } from "./examining.js";
 import { patient } from "./patience.js";
 import { probeType, sender } from "./probe.js";
-import { senderSigning } from "./sender-signing.js";
 import { forSender } from "./sender-texts.js";
-import { serviceSigning } from "./service-signing.js";
+import { signingOf } from "./signing.js";
 
 export interface DiagnoseOptions {
   readonly target: Target;
@@ -42,7 +41,7 @@ export async function diagnose({
   target,
   secret,
   previousSecrets = [],
-  scheme,
+  scheme = service,
   event = probeType,
   timeoutMs,
   signal,
@@ -50,9 +49,7 @@ export async function diagnose({
 }: DiagnoseOptions): Promise<Diagnosis> {
   // An invalid secret is a usage error, not a mistake in the receiver.
   await sign("", secret);
-  const signing = scheme
-    ? senderSigning(scheme, secret, previousSecrets, event)
-    : serviceSigning(secret, previousSecrets);
+  const signing = signingOf({ sender: scheme, secret, previousSecrets, type: event });
   const bodies = bodiesOf(event, scheme);
   const skews: number[] = [];
   const senderTo = (to: Target) =>
@@ -74,9 +71,9 @@ export async function diagnose({
     sendToOtherSlash: senderTo(withOtherSlash(target)),
     onProbe,
   });
-  const skewed = scheme && (await clockFinding(scheme, secret, bodies.plain(), skews));
-  const findings = [...(skewed ? [skewed] : []), ...examination.findings].map((one) =>
-    scheme ? forSender(one, scheme) : one,
+  const skewed = await clockFinding(scheme, secret, bodies.plain(), skews);
+  const findings = [...(skewed ? [skewed] : []), ...examination.findings].map((found) =>
+    scheme === service ? found : forSender(found, scheme),
   );
   const secret_fingerprint = await signingFingerprint(secret, scheme);
   return { ...examination, findings, url: target.url.href, secret_fingerprint };

@@ -47,10 +47,6 @@ export function bodyVariants(body: Uint8Array): readonly (readonly [GuessKind, B
   );
 }
 
-/** Returns the signatures of values that a receiver may verify in place of the raw body. */
-export const bodyGuesses = (body: Uint8Array, secret: string): readonly Guess[] =>
-  bodyVariants(body).map(([kind, one]) => ({ kind, signature: signedWith(secret, one) }));
-
 /**
  * Returns signatures with keys that a mistaken receiver may use in place of the secret, and signatures in other
  * formats.

@@ -1,5 +1,5 @@
 import { createECDH, createHash, createPrivateKey, createPublicKey } from "node:crypto";
-import type { Sender, SenderName } from "@svc-webhooks/schemes/senders";
+import type { Sender } from "@svc-webhooks/schemes/senders";
 
 /** The keys of redacted requests. They are public, so nothing that is real may use them. */
 export interface TestSecret {
@@ -62,7 +62,7 @@ function p256(): TestSecret {
 const standardWebhooks = () => equal(`whsec_${Buffer.from(text).toString("base64")}`);
 
 /** The keys of senders that do not accept any text. */
-const special: Partial<Readonly<Record<SenderName, () => TestSecret>>> = {
+const special: Partial<Readonly<Record<Sender["name"], () => TestSecret>>> = {
   "standard-webhooks": standardWebhooks,
   svix: standardWebhooks,
   "standard-webhooks-ed25519"() {

@@ -1,4 +1,4 @@
-import { senders, type Sender, type SenderName } from "@svc-webhooks/schemes/senders";
+import { senders, type SenderName } from "@svc-webhooks/schemes/senders";
 
 export const schemeOption = {
   scheme: {
@@ -14,4 +14,5 @@ export const senderOf = ({
   scheme,
 }: {
   readonly scheme: string | undefined;
-}): Sender | undefined => (scheme === undefined ? undefined : senders[scheme as SenderName]);
+}): (typeof senders)[SenderName] | undefined =>
+  scheme === undefined ? undefined : senders[scheme as SenderName];

@@ -48,7 +48,7 @@ export interface BodyValues {
 
 /** A known sender: how it signs, and what its deliveries look like. Receivers do not need it. */
 export interface Sender {
-  readonly name: SenderName;
+  readonly name: SenderName | "service";
   /** The sender's name in texts for people, such as `"Standard Webhooks (Ed25519)"`. */
   readonly label: string;
   /** The scheme of its receivers, with the default options. */

@@ -49,7 +49,9 @@ const likeStandardWebhooks = (prefix: "webhook" | "svix", version: "v1" | "v1a")
     complete: (event, { type, at }) => ({ type, timestamp: isoTime(at), data: {}, ...event }),
   }) satisfies Partial<Sender>;
 
-const rows: Readonly<Record<SenderName, Omit<Sender, "name">>> = {
+type Row = Omit<Sender, "name">;
+
+const rows: Readonly<Record<SenderName, Row>> = {
   "standard-webhooks": {
     ...likeStandardWebhooks("webhook", "v1"),
     label: "Standard Webhooks",
@@ -277,4 +279,4 @@ const rows: Readonly<Record<SenderName, Omit<Sender, "name">>> = {
  */
 export const senders = Object.fromEntries(
   Object.entries(rows).map(([name, row]) => [name, { name, ...row }]),
-) as Readonly<Record<SenderName, Sender>>;
+) as { readonly [Name in SenderName]: Row & { readonly name: Name } };

@@ -6,10 +6,11 @@ import {
   newEventId,
   sender,
   sentEmail,
-  serviceSigning,
+  signingOf,
   type Finding,
   type Probe,
   type Reply,
+  type Signing,
 } from "svc-webhooks/workbench";
 import type { World } from "../../world.js";
 import { happenedOf, resultOf } from "../texts.js";
@@ -43,7 +44,7 @@ export async function toReceiver(
   signal: AbortSignal,
 ): Promise<Report<{ readonly to: "receiver"; readonly responses: Response[] }>> {
   const target = hosts.target(input.url);
-  const signing = serviceSigning(secrets.get(input.secret), []);
+  const signing = signingOf({ secret: secrets.get(input.secret) });
   const send = sender({
     target,
     headersOf: signing.headersOf,
@@ -114,7 +115,7 @@ const expected: Readonly<
 
 async function probesOf(
   { mode, tamper }: Input,
-  signing: ReturnType<typeof serviceSigning>,
+  signing: Signing,
   bodyAt: (ms: number) => Uint8Array,
   now: number,
 ): Promise<readonly Probe[]> {
