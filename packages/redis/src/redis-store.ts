@@ -83,7 +83,7 @@ export function redisStore(
       return claimResult(await run(scripts.claim, key, call, args));
     },
     complete: async (key, request, call) =>
-      // The script returns no other value.
+      // The script returns only these results.
       String(await run(scripts.complete, key, call, withLineage(request))) as CompleteResult,
     async release(key, request, call) {
       const args = [...withLineage(request), request.to];

@@ -21,7 +21,7 @@ export const onStream =
       const body = await readBody(request);
       send(response, body ? await receive(request.headers, body) : 413);
     } catch {
-      // The client disconnected while sending the body.
+      // The client disconnected while sending the body, or the store failed.
       response.destroy();
     }
   };

@@ -34,7 +34,7 @@ export const inboxCheck = command({
     }),
 });
 
-/** A deployment must not take another value for an empty list. */
+/** Fails unless the problems are a list of texts. A deployment would read another value as no problems. */
 function assertTexts(problems: unknown): asserts problems is readonly string[] {
   if (Array.isArray(problems) && problems.every((problem) => typeof problem === "string")) return;
   throw new Failure(
@@ -77,7 +77,7 @@ export const inboxStats = command({
   },
 });
 
-/** A monitor must not take an answer without numbers for an empty queue. */
+/** Fails unless all counts are numbers. A monitor would read other values as an empty queue. */
 function assertNumbers(counts: Readonly<Record<string, unknown>>): void {
   const wrong = Object.entries(counts).find(([, value]) => !Number.isInteger(value));
   if (!wrong) return;

@@ -43,7 +43,7 @@ function textOf(path: string): string {
       ? new TextDecoder().decode(readFileSync(path))
       : "";
   } catch {
-    // This user may not read it.
+    // A file that this user has no permission to read counts as empty.
     return "";
   }
 }
@@ -55,8 +55,8 @@ const start = /^[ \t]*(?:export[ \t]+)?([A-Za-z_][\w.-]*)[ \t]*(?:=|:(?=[ \t]))[
 const quoted = /^(["'`])((?:\\.|(?!\1)[^\\])*)\1/s;
 
 /**
- * Returns the assignments of a `.env` file. A line that is not one has no name, and is its own value. `parseEnv` of
- * Node 20 makes such a line a part of the next name.
+ * Returns the assignments of a `.env` file. A line that is not an assignment is returned with an empty name, and its
+ * text as the value: `parseEnv` of Node 20 would join it to the next name.
  */
 function assignmentsIn(text: string): readonly { readonly name: string; readonly value: string }[] {
   const found: { readonly name: string; readonly value: string }[] = [];

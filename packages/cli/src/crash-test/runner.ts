@@ -114,7 +114,7 @@ function createServers(world: World, hasTemplate: boolean, note: (text: string) 
 
   return {
     started,
-    /** Skips a server that is frozen. */
+    /** Excludes a server from `turn`, because it is frozen or is being killed. */
     skip: (letter: string) => void skipped.add(letter),
     /** Returns whether a server is neither dead nor frozen. */
     isActive: (letter = "") => started.get(letter)?.isAlive() === true && !skipped.has(letter),

@@ -9,7 +9,7 @@ import { endSession, killMarked } from "./ending.js";
 
 const left = new Set<string>();
 
-// The command decides when it ends, also in a container whose processes all get SIGTERM.
+// The watcher ends only when the command does, even in a container that sends SIGTERM to every process.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => {});
 
 for await (const line of createInterface({ input: process.stdin })) {

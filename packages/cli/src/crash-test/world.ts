@@ -37,7 +37,7 @@ export interface WorldSettings {
 /** The outside world of one history, and its servers. */
 export interface World {
   readonly databases: readonly OwnDatabase[];
-  /** Access that was refused. */
+  /** The accesses that the proxies refused, each as a phrase for the report. */
   readonly refused: ReadonlySet<string>;
   /** The variables whose services had no exchange with a server, in their order. */
   readonly unused: () => readonly string[];

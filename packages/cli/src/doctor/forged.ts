@@ -50,8 +50,8 @@ export const afterForgeries = (examining: Examining): Promise<Reply> => {
 };
 
 /**
- * Ends the examination if the receiver locked out the sender after wrong signatures. That is correct, but further
- * probes would show nothing more.
+ * Ends the examination if the receiver does not accept a genuine delivery after wrong signatures, as in a lockout. A
+ * lockout is correct, but further probes would show nothing more.
  *
  * @throws Enough if the genuine delivery was rejected
  */

@@ -31,7 +31,10 @@ export const isLoopback = ({ address, family }: Address): boolean =>
 export const hostOf = ({ hostname }: URL): string =>
   hostname.replace(/^\[(.*)\]$/, "$1").replace(/\.$/, "");
 
-/** Returns the addresses of a host that no resolver is asked for: an address, or a name of this machine. */
+/**
+ * Returns the addresses of a host that needs no lookup: an IP address, or `localhost` and the names below it. Returns
+ * undefined for any other host.
+ */
 export function literalAddresses(host: string): readonly Address[] | undefined {
   const family = isIP(host);
   if (family !== 0) return [{ address: host, family }];

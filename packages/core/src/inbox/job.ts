@@ -106,7 +106,7 @@ export function deliveryOf(job: unknown): StoredDelivery {
         JSON.stringify({ method: "POST", headers, body: isText ? "" : body }),
       );
       const bytes = isText ? new TextEncoder().encode(body) : stored.body;
-      // Not enumerable, so that the body equals the bytes that were sent.
+      // The property is not enumerable, so that a comparison of the body with the sent bytes succeeds.
       if (trace !== undefined) Object.defineProperty(bytes, traceKey, { value: trace });
       return { ...stored, body: bytes };
     }

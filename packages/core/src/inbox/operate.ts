@@ -177,7 +177,7 @@ function bytesOf(text: string, isBase64: boolean): Uint8Array {
 const unstorable = /[\0\p{Cs}]/u;
 
 /**
- * For queues: asserts what `partitionBy` has returned for an event.
+ * For authors of queues: asserts that a value that `partitionBy` returned is undefined or a text of 1 to 500 characters.
  *
  * @throws WebhookError `invalid_partition`
  *

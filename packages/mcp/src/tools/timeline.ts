@@ -162,7 +162,7 @@ async function detail({ request }: Client, id: string, signal: AbortSignal) {
     const { n, status, error, ms, tamper } = attempt;
     const mark = markOf(tamper !== undefined);
     const shown = `${textIn(status ?? error)}, ${textIn(ms)} ms`;
-    // The number becomes part of a path.
+    // Only an integer may become part of a path.
     if (!Number.isSafeInteger(n)) {
       untrusted.push([`attempt${mark}`, shown]);
       continue;

@@ -28,7 +28,7 @@ export async function stats(queue: InboxQueue): Promise<InboxStats> {
     [name, dead, holds],
     operatorMs,
   );
-  // A monitor must not take a queue that does not exist for an empty one.
+  // A monitor would read a queue that does not exist as an empty one.
   assertFound(queue, row?.found);
   const { oldest, held, found: _, ...counts } = row as NonNullable<typeof row>;
   return {

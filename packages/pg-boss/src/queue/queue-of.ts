@@ -27,7 +27,7 @@ export function queueOf(boss: PgBossLike, options: PgBossInboxOptions): InboxQue
     "schema",
     "`schema` must be the name of the schema of pg-boss.",
   );
-  // pg-boss counts seconds, and applies these delays itself after a worker was killed.
+  // At least 1 s, because pg-boss applies the delays itself if a worker is killed, in whole seconds.
   const retry = retryDelays(options.retry, { leastMs: 1_000 });
   assertWhole(maxRunMs, "maxRunMs", 1_000, longestRetryMs - 60_000);
   const mostAttempts = retry.limit + spareAttempts;

@@ -128,7 +128,7 @@ export function watchSilence(links: () => readonly Link[]): SilenceWatch {
       return reply.then(
         (value) => {
           sentIn.pending -= 1;
-          // In a cluster, the reply may come from another node.
+          // A reply shows that the only connection works. In a cluster, it may come from another node.
           if (asked.size > 0 && links().length === 1) asked.clear();
           onEnd?.();
           return value;

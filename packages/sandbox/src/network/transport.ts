@@ -140,7 +140,7 @@ function post(
       host: address,
       port: url.port || defaultPorts[url.protocol],
       path: url.pathname + url.search,
-      // Headers are a list, because an object cannot contain interleaved duplicates of different case.
+      // A list keeps the order and the case of repeated headers. In an object, Node would merge their names.
       headers: [
         ["Host", url.host],
         ["Content-Length", String(request.body.byteLength)],
@@ -183,7 +183,7 @@ function post(
         if (!isIntercepted) write();
       });
     });
-    // The listeners stay, because an error after the end of the attempt must not crash the process.
+    // The listeners for errors are never removed: an error after the end of the attempt would crash the process.
     outgoing.on("error", fail);
     outgoing.on("upgrade", () => settle(switched));
     outgoing.on("response", (incoming) => {

@@ -194,7 +194,7 @@ function restoreTables(
     for (const id of ids) tally.note(kind, id);
   }
   for (const kind of kinds) {
-    // The kind determines the type.
+    // The table and the records are of one kind, which the types cannot express.
     const table = tables[kind] as Pick<Table<never>, "replace">;
     table.replace(restored[kind] as never[]);
   }

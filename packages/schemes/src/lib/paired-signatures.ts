@@ -16,7 +16,7 @@ export interface PairForm {
   readonly between: string;
 }
 
-/** Returns an `inspect` for a header of pairs, with one time and 1 to 5 signatures of HMAC-SHA256. */
+/** Returns an `inspect` for a header of `name=value` pairs: one time, and 1 to 5 HMAC-SHA256 signatures. */
 export const pairInspector =
   ({ header, between, ...form }: PairForm, toleranceMs: number): Scheme<HmacClaim>["inspect"] =>
   (lookup, receivedAt) =>

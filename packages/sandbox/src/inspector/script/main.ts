@@ -64,7 +64,7 @@ window.addEventListener("pageshow", connect);
 document.body.classList.add("scripted");
 the("#live").hidden = false;
 scheme.hidden = false;
-// A restored page may have kept the field's value of an earlier visit.
+// The browser may have restored old values of these fields.
 scheme.value = root.scheme ?? "";
 shortcuts.checked = stored(() => localStorage.getItem("shortcuts")) !== "false";
 setAddress(location.search, location.hash);

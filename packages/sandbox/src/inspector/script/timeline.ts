@@ -17,10 +17,10 @@ export const newer = new Set<string>();
 const timeOf = (row: Element): string => row.querySelector("time")?.dateTime ?? "";
 
 /**
- * Updates the rows that are shown, and adds new ones.
+ * Replaces, adds and removes rows, so that the list is that of the server, and records which calls it does not show.
  *
  * @param fresh the list as the server has rendered it
- * @param asked the calls that were requested. Default: a page of calls
+ * @param asked the calls that were requested. Undefined if a page of calls was requested
  */
 export function merge(fresh: HTMLElement, asked?: ReadonlySet<string>): void {
   const list = the("#calls");

@@ -125,7 +125,8 @@ export function withoutIdleTimeout(message: Message): Message {
 }
 
 /**
- * Renames the prepared statement in a message, because all connections share one session. An unnamed one keeps no name.
+ * Adds a prefix to the name of the prepared statement in a message. All connections share one session, in which equal
+ * names would collide. Statements without a name stay without one.
  */
 export function inSession(message: Message, prefix: string): Message {
   const { type, body } = message;
