@@ -35,6 +35,3 @@ export type { Words } from "./report/words.js";
 export { search } from "./search/search.js";
 export { isAcceptable } from "./search/options.js";
 export type { SearchOptions } from "./search/options.js";
-export { isStoreTable, naturalDefault } from "./sql/tables.js";
-export { factsOfStatement, tableOf } from "./statement.js";
-export type { StatementFacts } from "./statement.js";

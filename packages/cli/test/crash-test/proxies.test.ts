@@ -1,62 +1,20 @@
+import { messageOf } from "@svc-webhooks/crash-test/postgres";
 import { describe, expect, test } from "vitest";
-import {
-  messageSplitter,
-  Statements,
-  startupParameters,
-} from "../../src/crash-test/proxies/messages.js";
+import { Statements, startupParameters } from "../../src/crash-test/proxies/messages.js";
 import { factsOf } from "../../src/crash-test/proxies/http.js";
 import { endOfValue, factsOfCommand, wordsOf } from "../../src/crash-test/proxies/redis.js";
 
-/** Makes a message of PostgreSQL's protocol. */
-function message(type: string, ...texts: readonly string[]): Buffer {
-  const body = Buffer.from(texts.map((text) => `${text}\0`).join(""));
-  const head = Buffer.alloc(type.length + 4);
-  head.write(type);
-  head.writeUInt32BE(body.length + 4, type.length);
-  return Buffer.concat([head, body]);
-}
-
 describe("PostgreSQL", () => {
-  test("messages are found wherever the stream is cut", () => {
-    const all = Buffer.concat([message("Q", "select 1"), message("S"), message("P", "a", "b")]);
-    for (let cut = 0; cut <= all.length; cut += 1) {
-      const split = messageSplitter(() => true);
-      const found = [...split(all.subarray(0, cut)), ...split(all.subarray(cut))];
-      expect(found.map(({ type }) => type)).toEqual(["Q", "S", "P"]);
-      expect(Buffer.concat(found.map(({ bytes }) => bytes))).toEqual(all);
-    }
-  });
-
-  test("a first message has no type, and ends before the next one", () => {
-    let isStarted = false;
-    const split = messageSplitter(() => isStarted);
-    const startup = message("", "\0\x03\0\0user", "me", "database", "app");
-    const [first, ...others] = split(Buffer.concat([startup, message("Q", "select 1")]));
-    expect(others).toEqual([]);
-    expect(first?.bytes).toEqual(startup);
-    isStarted = true;
-    expect(split(Buffer.alloc(0)).map(({ type }) => type)).toEqual(["Q"]);
-  });
-
-  test("first messages are returned one by one, because the caller decides after each", () => {
-    const split = messageSplitter(() => false);
-    const tls = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f]);
-    expect(split(Buffer.concat([tls, tls])).map(({ bytes }) => bytes)).toEqual([tls]);
-    expect(split(Buffer.alloc(0)).map(({ bytes }) => bytes)).toEqual([tls]);
-    // Without its length, a message cannot be read.
-    expect(split(tls.subarray(0, 3))).toEqual([]);
-    expect(split(tls.subarray(3))).toHaveLength(1);
-  });
-
   test("the parameters of a startup message are read", () => {
-    const bytes = Buffer.concat([Buffer.alloc(8), Buffer.from("user\0me\0database\0app\0\0")]);
-    expect(startupParameters(bytes)).toEqual({ user: "me", database: "app" });
+    const version = Buffer.from([0, 3, 0, 0]);
+    const message = messageOf("", version, "user", "me", "database", "app", "");
+    expect(startupParameters(message)).toEqual({ user: "me", database: "app" });
   });
 
   test("a statement is the one that is bound, also if it was prepared before", () => {
     const statements = new Statements();
     const read = (type: string, ...texts: readonly string[]) =>
-      statements.read({ type, bytes: message(type, ...texts) });
+      statements.read(messageOf(type, ...texts));
     expect(read("P", "s1", "insert into orders values ($1)")).toBeUndefined();
     expect(read("B", "", "s1")).toBe("insert into orders values ($1)");
     expect(read("P", "", "select 1")).toBeUndefined();

@@ -7,18 +7,6 @@ export interface Tables {
   readonly read: readonly string[];
 }
 
-/** A regular expression of PostgreSQL for defaults whose values differ from run to run: sequences, times, random values. */
-export const naturalDefault: string = String.raw`(nextval|\mnow\M|timestamp|current_date|current_time|localtime|timeofday|random|uuid)`;
-
-/**
- * A condition of PostgreSQL for the tables of our store, given `pg_class c` and `pg_namespace n`. The user's tables may
- * be in the same schema, and may even have one of these names in another one.
- */
-export const isStoreTable: string = `(c.relname in ('deliveries', 'versions') and exists (
-    select from pg_proc p where p.pronamespace = n.oid and p.proname = 'claim_1') and exists (
-    select from pg_attribute own where own.attrelid = to_regclass(format('%I.deliveries', n.nspname))
-      and own.attname = 'purge_hour'))`;
-
 /** Words before `update` where it is not a statement: `for update`, `do update`, `when matched then update`. */
 const beforeClause: ReadonlySet<string> = new Set(["for", "key", "do", "then", "on", "or", "of"]);
 /** Words before `update` and `delete` in the definition of a trigger. */

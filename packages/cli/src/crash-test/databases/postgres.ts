@@ -2,13 +2,8 @@ import { randomBytes } from "node:crypto";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import {
-  isStoreTable,
-  naturalDefault,
-  tableOf,
-  type Row,
-  type WorldState,
-} from "@svc-webhooks/crash-test";
+import type { Row, WorldState } from "@svc-webhooks/crash-test";
+import { isOfUser, isStoreTable, naturalColumns, tableOf } from "@svc-webhooks/crash-test/postgres";
 import { messageOf } from "../../errors.js";
 import { notRun } from "../not-run.js";
 import type { Through } from "../environment.js";
@@ -345,30 +340,24 @@ async function shift(client: Client): Promise<void> {
     where coalesce(last_value, start_value) + 1000 * increment_by between min_value and max_value`);
 }
 
-/** Tables with the columns whose default is a sequence, a time or a random value. */
+/** The user's tables, with the columns that are not compared. */
 const tableList = `
-  select n.nspname || '.' || c.relname as name, format('%I.%I', n.nspname, c.relname) as quoted,
-    coalesce(array_agg(a.attname::text) filter (where a.attidentity <> '' or pg_get_expr(d.adbin, d.adrelid) ~* '${naturalDefault}'),
-      '{}') as omitted
-  from pg_class c
-  join pg_namespace n on n.oid = c.relnamespace
-  join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
-  left join pg_attrdef d on d.adrelid = c.oid and d.adnum = a.attnum
-  where c.relkind in ('r', 'p') and not c.relispartition
-    and n.nspname !~ '^pg_' and n.nspname <> 'information_schema' and not ${isStoreTable}
-  group by 1, 2 order by 1`;
+  select format('%I.%I', n.nspname, c.relname) as name, ${naturalColumns} as omitted
+  from pg_class c join pg_namespace n on n.oid = c.relnamespace
+  where c.relkind in ('r', 'p') and not c.relispartition and ${isOfUser} and not ${isStoreTable}
+  order by n.nspname, c.relname`;
 
 async function readTables(client: Client): Promise<WorldState["tables"]> {
   const { rows: tables } = await client.query(tableList);
-  const found: [string, readonly Row[]][] = [];
-  for (const { name, quoted: table, omitted } of tables) {
+  const read: [string, readonly Row[]][] = [];
+  for (const { name, omitted } of tables) {
     const { rows } = await client.query(
-      `select to_jsonb(crash_test_row) - $1::text[] as row from ${String(table)} crash_test_row`,
+      `select to_jsonb(crash_test_row) - $1::text[] as row from ${String(name)} crash_test_row`,
       [omitted],
     );
-    found.push([tableOf(String(name)), rows.map(({ row }) => row as Row)]);
+    read.push([tableOf(String(name)), rows.map(({ row }) => row as Row)]);
   }
-  return Object.fromEntries(found);
+  return Object.fromEntries(read);
 }
 
 async function omittedColumns(client: Client): Promise<readonly string[]> {

@@ -1,15 +1,14 @@
 import { createServer, type Socket } from "node:net";
-import { factsOfStatement } from "@svc-webhooks/crash-test";
+import {
+  errorOf,
+  factsOfStatement,
+  messageSplitter,
+  Reply,
+  type Message,
+} from "@svc-webhooks/crash-test/postgres";
 import type { Exchanges, Passing } from "../crossings.js";
 import { connectUpstream, listening, type Listening } from "./listening.js";
-import {
-  errorText,
-  fatalError,
-  messageSplitter,
-  startupParameters,
-  Statements,
-  type Message,
-} from "./messages.js";
+import { startupParameters, Statements } from "./messages.js";
 
 /** The codes of a client's first message (PostgreSQL's documentation, 55.7). */
 const codes = { cancel: 80_877_102, tls: 80_877_103, gss: 80_877_104 } as const;
@@ -63,13 +62,12 @@ interface Unit {
 const newUnit = (): Unit => ({ bytes: [], texts: [], isStreaming: false, isSent: false });
 
 /** The reply to the unit that is being executed. */
-interface Reply {
+interface Replying {
+  readonly reply: Reply;
   readonly chunks: Buffer[];
   readonly isStreaming: boolean;
-  error: string | undefined;
-  tag: string;
   /** Called with the status of the transaction, or with undefined if the connection broke. */
-  end: (status: string | undefined) => void;
+  readonly end: (status: string | undefined) => void;
 }
 
 /** One connection of a client, and the one to the server that belongs to it. */
@@ -83,7 +81,7 @@ class Connection {
   #wasTlsRefused = false;
   #unit = newUnit();
   #queue: Promise<void> = Promise.resolve();
-  #reply: Reply | undefined;
+  #replying: Replying | undefined;
   /** The exchanges of the transaction that is open. */
   #open: { readonly number: number; readonly passings: Passing[] } | undefined;
 
@@ -92,16 +90,11 @@ class Connection {
     this.#upstream = upstream;
     this.#options = options;
     const splitClient = messageSplitter(() => this.#isStarted);
-    const splitServer = messageSplitter(() => true);
+    const splitServer = messageSplitter();
     client.on("data", (chunk: Buffer) => {
-      let messages = splitClient(chunk);
-      for (;;) {
-        for (const message of messages) {
-          if (message.type === "") this.#first(message);
-          else this.#fromClient(message);
-        }
-        if (messages.length !== 1 || messages[0]?.type !== "") return;
-        messages = splitClient(Buffer.alloc(0));
+      for (const message of splitClient(chunk)) {
+        if (message.type === "") this.#first(message);
+        else this.#fromClient(message);
       }
     });
     upstream.on("data", (chunk: Buffer) => {
@@ -109,13 +102,13 @@ class Connection {
     });
     upstream.once("close", () => {
       this.#closeTransaction(false);
-      this.#reply?.end(undefined);
+      this.#replying?.end(undefined);
       client.end();
     });
     client.once("close", () => {
       if (this.#wasTlsRefused && !this.#isStarted) options.onTlsRefused();
       // A server finishes the statement that it executes, and only then notices that its client is gone.
-      if (!this.#reply) upstream.destroy();
+      if (!this.#replying) upstream.destroy();
     });
   }
 
@@ -129,26 +122,25 @@ class Connection {
     this.#upstream.destroy();
   }
 
-  #first({ bytes }: Message): void {
+  #first(message: Message): void {
     const { database, onRefused } = this.#options;
-    const code = bytes.readUInt32BE(4);
+    const code = message.body.readUInt32BE(0);
     if (code === codes.tls || code === codes.gss) {
       this.#wasTlsRefused = code === codes.tls;
       this.#client.write("N");
       return;
     }
-    const parameters = startupParameters(bytes);
+    const parameters = startupParameters(message);
     const wanted = parameters["database"] ?? parameters["user"] ?? "";
     if (code !== codes.cancel && wanted !== database) {
       onRefused(`the database ${wanted}, refused`);
-      this.#client.end(
-        fatalError(`svc-webhooks crash-test allows only the database ${database}, not ${wanted}.`),
-      );
+      const text = `svc-webhooks crash-test allows only the database ${database}, not ${wanted}.`;
+      this.#client.end(errorOf("FATAL", "3D000", text).bytes);
       this.#upstream.destroy();
       return;
     }
     this.#isStarted = true;
-    this.#upstream.write(bytes);
+    this.#upstream.write(message.bytes);
   }
 
   #fromClient(message: Message): void {
@@ -193,22 +185,21 @@ class Connection {
     const passing = await crossings.arrive(process, facts);
     this.#open?.passings.push(passing);
     if (!passing.isSent) return this.#break();
-    const reply: Reply = { chunks: [], isStreaming, error: undefined, tag: "", end: () => {} };
-    const status = await new Promise<string | undefined>((resolve) => {
-      reply.end = resolve;
-      this.#reply = reply;
-      if (upstream.destroyed) resolve(undefined);
+    const [reply, chunks]: [Reply, Buffer[]] = [new Reply(), []];
+    const status = await new Promise<string | undefined>((end) => {
+      this.#replying = { reply, chunks, isStreaming, end };
+      if (upstream.destroyed) end(undefined);
       else upstream.write(Buffer.concat(unit.bytes.splice(0)));
       unit.isSent = true;
     });
-    this.#reply = undefined;
+    this.#replying = undefined;
     if (status === undefined) {
       passing.broken();
       return this.#break();
     }
-    if (status === "I") this.#closeTransaction(reply.tag === "COMMIT");
+    if (status === "I") this.#closeTransaction(reply.tags.at(-1) === "COMMIT");
     if (!(await passing.executed({ error: reply.error }))) return this.#break();
-    client.write(Buffer.concat(reply.chunks));
+    client.write(Buffer.concat(chunks));
     if (client.destroyed) upstream.destroy();
   }
 
@@ -218,21 +209,21 @@ class Connection {
     this.#open = undefined;
   }
 
-  #fromServer({ type, bytes }: Message): void {
-    const reply = this.#reply;
+  #fromServer(message: Message): void {
+    const { type, bytes } = message;
     if (type === "Z") this.#isReady = true;
-    if (!reply) {
+    if (!this.#replying) {
       this.#client.write(bytes);
       return;
     }
-    if (type === "E") reply.error = errorText(bytes);
-    if (type === "C") reply.tag = bytes.toString("utf8", 5, bytes.length - 1);
-    reply.chunks.push(bytes);
+    const { reply, chunks, isStreaming, end } = this.#replying;
+    reply.read(message);
+    chunks.push(bytes);
     // The client sends the data of a COPY only after this message.
     const isAwaited = type === "G" || type === "W";
-    if (isAwaited || (reply.isStreaming && type !== "Z")) {
-      this.#client.write(Buffer.concat(reply.chunks.splice(0)));
+    if (isAwaited || (isStreaming && type !== "Z")) {
+      this.#client.write(Buffer.concat(chunks.splice(0)));
     }
-    if (type === "Z") reply.end(String.fromCodePoint(bytes[5] ?? 0));
+    if (type === "Z") end(reply.status);
   }
 }

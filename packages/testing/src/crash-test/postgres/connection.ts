@@ -1,6 +1,7 @@
 import { EventEmitter } from "node:events";
+import { messageSplitter, type Message } from "@svc-webhooks/crash-test/postgres";
 import type { SimulatedProcess } from "../virtual/process.js";
-import { greeting, messagesIn, statementError, type Message } from "./wire.js";
+import { greeting, statementError } from "./wire.js";
 
 /** The server's side of a connection. */
 export interface ConnectionHost {
@@ -18,7 +19,7 @@ export class Connection extends EventEmitter {
   readonly writable = true;
   #isOpen = true;
   #hasStarted = false;
-  #rest: Buffer = Buffer.alloc(0);
+  readonly #split = messageSplitter(() => this.#hasStarted);
   #exchange: Message[] = [];
   readonly #owner: SimulatedProcess;
   readonly #pid: number;
@@ -47,21 +48,17 @@ export class Connection extends EventEmitter {
   write(data: Buffer | string, onWritten?: () => void): boolean {
     if (onWritten) process.nextTick(onWritten);
     if (!this.#isOpen) return false;
-    const bytes = Buffer.concat([this.#rest, Buffer.from(data as Buffer)]);
-    if (!this.#hasStarted) {
-      // The startup message is the only one without a type.
-      this.#hasStarted = true;
-      process.nextTick(() => this.receive(greeting(this.#pid)));
-      return true;
-    }
-    const { messages, rest } = messagesIn(bytes);
-    this.#rest = rest;
-    for (const message of messages) {
+    for (const message of this.#split(Buffer.from(data as Buffer))) {
+      if (message.type === "") {
+        this.#hasStarted = true;
+        process.nextTick(() => this.receive(greeting(this.#pid)));
+        continue;
+      }
       if (message.type === "X") return true;
       if (message.type === "H") {
         // As after any error, the server ignores what the client sends before its next `Sync`.
         this.#exchange = [];
-        process.nextTick(() => this.receive(statementError(noCursor)));
+        process.nextTick(() => this.receive(statementError(noCursor).bytes));
         continue;
       }
       this.#exchange.push(message);

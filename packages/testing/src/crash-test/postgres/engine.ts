@@ -1,11 +1,6 @@
 import { createRequire } from "node:module";
-import {
-  CrashTestError,
-  isStoreTable,
-  naturalDefault,
-  tableOf,
-  type Row,
-} from "@svc-webhooks/crash-test";
+import { CrashTestError, type Row } from "@svc-webhooks/crash-test";
+import { isOfUser, isStoreTable, naturalColumns, tableOf } from "@svc-webhooks/crash-test/postgres";
 import { hostRequire } from "../globals/host.js";
 import { inside } from "../virtual/inside.js";
 import { query, replyOf } from "./wire.js";
@@ -152,13 +147,10 @@ const tablesQuery = `
       join pg_attribute o on o.attrelid = k.confrelid and o.attnum = u.there
       join pg_class other on other.oid = k.confrelid
       where k.conrelid = c.oid and k.contype = 'f'),
-    'natural', (select coalesce(jsonb_agg(a.attname), '[]') from pg_attribute a
-      left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
-      where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and (a.attidentity <> '' or
-        pg_get_expr(d.adbin, d.adrelid) ~* '${naturalDefault}'))
+    'natural', ${naturalColumns}
   ) order by n.nspname, c.relname), '[]')::text
   from pg_class c join pg_namespace n on n.oid = c.relnamespace
-  where c.relkind = 'r' and n.nspname !~ '^pg_' and n.nspname not in ('information_schema', '${own}')`;
+  where c.relkind = 'r' and ${isOfUser} and n.nspname <> '${own}'`;
 
 /** Names a row. A column with the name of the row would hide it. */
 const alias = "crash_test_row";

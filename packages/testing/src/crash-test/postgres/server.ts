@@ -1,4 +1,13 @@
-import { factsOfStatement, type Recorded, type StatementFacts } from "@svc-webhooks/crash-test";
+import type { Recorded } from "@svc-webhooks/crash-test";
+import {
+  claimNote,
+  errorOf,
+  factsOfStatement,
+  sqlOf,
+  type Message,
+  type Reply,
+  type StatementFacts,
+} from "@svc-webhooks/crash-test/postgres";
 import type { Crossings, Executed } from "../virtual/crossings.js";
 import { inside } from "../virtual/inside.js";
 import type { SimulatedProcess } from "../virtual/process.js";
@@ -7,18 +16,13 @@ import { inWorld } from "../surface/fetch.js";
 import { Connection } from "./connection.js";
 import { newSession } from "./engine.js";
 import {
-  fatal,
   idleTimeoutIn,
   inSession,
   parametersOf,
-  refusal,
   query,
+  refusal,
   replyOf,
-  sqlOf,
   withoutIdleTimeout,
-  written,
-  type Message,
-  type Reply,
 } from "./wire.js";
 
 /** A call of `query` by the code under test, noted until its messages are sent. */
@@ -188,8 +192,8 @@ export class Server {
       const value = refusal(noCopy, session.transaction !== undefined);
       return { reply: { value }, refusal: noCopy };
     }
-    const bytes = messages.map((message) =>
-      written(inSession(withoutIdleTimeout(message), `s${session.id}_`)),
+    const bytes = messages.map(
+      (message) => inSession(withoutIdleTimeout(message), `s${session.id}_`).bytes,
     );
     this.#isUsed = true;
     const value = await this.#exchange(Buffer.concat(bytes));
@@ -221,7 +225,7 @@ export class Server {
     session.cancelIdle = this.#time.after(session.idleMs, () => {
       void this.#rollBack(session);
       const message = "terminating connection due to idle-in-transaction timeout";
-      session.connection.receive(fatal("25P03", message));
+      session.connection.receive(errorOf("FATAL", "25P03", message).bytes);
       session.connection.end();
     });
   }
@@ -284,11 +288,4 @@ function rowsNote({ kind, begins }: StatementFacts, tags: readonly string[]): st
   const [, count] = / (\d+)$/.exec(tags.at(-1) ?? "") ?? [];
   if (kind !== "statement" || begins || count === undefined) return undefined;
   return count === "1" ? "1 row" : `${count} rows`;
-}
-
-/** Reads the reply of the function `claim_1`: `c<fence> <run>`, `b<ms>`, `d…`, `p…`. */
-function claimNote(reply: string | undefined): string | undefined {
-  const [, run] = /^c\d+ (\d+)/.exec(reply ?? "") ?? [];
-  if (run !== undefined) return run === "1" ? undefined : `run ${run}`;
-  return { b: "in flight", d: "done", p: "parked" }[reply?.[0] ?? ""];
 }

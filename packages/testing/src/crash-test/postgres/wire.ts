@@ -1,39 +1,10 @@
-/*
- * Messages of the PostgreSQL protocol, version 3: a type byte, the length in 4 bytes including itself, the contents.
- */
-
-export interface Message {
-  readonly type: string;
-  readonly body: Buffer;
-}
-
-/** Returns the complete messages at the start of `bytes`, and the rest. */
-export function messagesIn(bytes: Buffer): {
-  readonly messages: readonly Message[];
-  readonly rest: Buffer;
-} {
-  const messages: Message[] = [];
-  let at = 0;
-  while (bytes.length >= at + 5) {
-    const end = at + 1 + bytes.readInt32BE(at + 1);
-    if (bytes.length < end) break;
-    messages.push({
-      type: String.fromCharCode(Number(bytes[at])),
-      body: bytes.subarray(at + 5, end),
-    });
-    at = end;
-  }
-  return { messages, rest: bytes.subarray(at) };
-}
-
-export function written({ type, body }: Message): Buffer {
-  const head = Buffer.alloc(5);
-  head.write(type, 0, "latin1");
-  head.writeInt32BE(body.length + 4, 1);
-  return Buffer.concat([head, body]);
-}
-
-const cstring = (value: string): Buffer => Buffer.from(`${value}\0`);
+import {
+  errorOf,
+  messageOf,
+  messageSplitter,
+  Reply,
+  type Message,
+} from "@svc-webhooks/crash-test/postgres";
 
 const int32 = (value: number): Buffer => {
   const bytes = Buffer.alloc(4);
@@ -41,51 +12,32 @@ const int32 = (value: number): Buffer => {
   return bytes;
 };
 
+const readyForQuery = (status: string): Message => messageOf("Z", Buffer.from(status));
+
+const bytesOf = (messages: readonly Message[]): Buffer =>
+  Buffer.concat(messages.map(({ bytes }) => bytes));
+
 /** The server's reply to a startup message: no password, and the settings that clients read. */
 export const greeting = (pid: number): Buffer =>
-  Buffer.concat([
-    written({ type: "R", body: int32(0) }),
-    ...Object.entries({
-      server_version: "17.0",
-      client_encoding: "UTF8",
-      DateStyle: "ISO, MDY",
-      TimeZone: "UTC",
-    }).map(([name, value]) =>
-      written({ type: "S", body: Buffer.concat([cstring(name), cstring(value)]) }),
-    ),
-    written({ type: "K", body: Buffer.concat([int32(pid), int32(0)]) }),
+  bytesOf([
+    messageOf("R", int32(0)),
+    messageOf("S", "server_version", "17.0"),
+    messageOf("S", "client_encoding", "UTF8"),
+    messageOf("S", "DateStyle", "ISO, MDY"),
+    messageOf("S", "TimeZone", "UTC"),
+    messageOf("K", int32(pid), int32(0)),
     readyForQuery("I"),
   ]);
 
-/** An `ErrorResponse`. */
-const errorOf = (severity: "FATAL" | "ERROR", code: string, message: string): Buffer => {
-  const fields = [`S${severity}`, `V${severity}`, `C${code}`, `M${message}`].map(cstring);
-  return written({ type: "E", body: Buffer.concat([...fields, Buffer.alloc(1)]) });
-};
-
-const readyForQuery = (status: string): Buffer => written({ type: "Z", body: Buffer.from(status) });
-
-/** An error with which the server ends a session. */
-export const fatal = (code: string, message: string): Buffer => errorOf("FATAL", code, message);
-
 /** An error of a statement, before the client ends the exchange. */
-export const statementError = (message: string): Buffer => errorOf("ERROR", "0A000", message);
+export const statementError = (message: string): Message => errorOf("ERROR", "0A000", message);
 
 /** An error of a statement, after which the session continues. */
 export const refusal = (message: string, isInTransaction: boolean): Buffer =>
-  Buffer.concat([statementError(message), readyForQuery(isInTransaction ? "T" : "I")]);
+  bytesOf([statementError(message), readyForQuery(isInTransaction ? "T" : "I")]);
 
 /** A simple query. */
-export const query = (sql: string): Buffer => written({ type: "Q", body: cstring(sql) });
-
-const untilZero = (body: Buffer, from = 0): string =>
-  body.toString("utf8", from, body.indexOf(0, from));
-
-/** Returns the SQL text of a `Query` or `Parse` message. */
-export function sqlOf({ type, body }: Message): string | undefined {
-  if (type === "Q") return untilZero(body);
-  return type === "P" ? untilZero(body, body.indexOf(0) + 1) : undefined;
-}
+export const query = (sql: string): Buffer => messageOf("Q", sql).bytes;
 
 /** Returns the parameters of a `Bind` message that are text. */
 export function parametersOf({ body }: Message): readonly string[] {
@@ -121,7 +73,7 @@ export function withoutIdleTimeout(message: Message): Message {
     idleTimeout,
     (_all, before: string, ms: string) => `${before}${"0".repeat(ms.length)}'`,
   );
-  return { type: message.type, body: Buffer.from(replaced, "latin1") };
+  return messageOf(message.type, Buffer.from(replaced, "latin1"));
 }
 
 /**
@@ -134,34 +86,11 @@ export function inSession(message: Message, prefix: string): Message {
     type === "P" ? 0 : type === "B" ? body.indexOf(0) + 1 : type === "D" || type === "C" ? 1 : -1;
   const isPortal = (type === "D" || type === "C") && body[0] !== "S".charCodeAt(0);
   if (place === -1 || isPortal || body[place] === 0) return message;
-  const renamed = [body.subarray(0, place), Buffer.from(prefix), body.subarray(place)];
-  return { type, body: Buffer.concat(renamed) };
-}
-
-/** The facts of a reply. */
-export interface Reply {
-  /** `I`: no transaction; `T`: in a transaction; `E`: in a failed one. */
-  readonly status: string;
-  /** The message of the first error. */
-  readonly error: string | undefined;
-  /** The first column of the first row. */
-  readonly value: string | undefined;
-  /** The command tags: `INSERT 0 1`, `COMMIT`. */
-  readonly tags: readonly string[];
+  return messageOf(type, body.subarray(0, place), Buffer.from(prefix), body.subarray(place));
 }
 
 export function replyOf(bytes: Buffer): Reply {
-  let status = "I";
-  let error: string | undefined;
-  let value: string | undefined;
-  const tags: string[] = [];
-  for (const { type, body } of messagesIn(bytes).messages) {
-    if (type === "Z") status = body.toString("latin1");
-    if (type === "E") error ??= /\0M([^\0]*)/.exec(body.toString("utf8"))?.[1] ?? "error";
-    if (type === "C") tags.push(untilZero(body));
-    if (type === "D" && body.readInt16BE(0) > 0 && body.readInt32BE(2) >= 0) {
-      value ??= body.toString("utf8", 6, 6 + body.readInt32BE(2));
-    }
-  }
-  return { status, error, value, tags };
+  const reply = new Reply();
+  for (const message of messageSplitter()(bytes)) reply.read(message);
+  return reply;
 }

@@ -1,5 +1,6 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { factsOfStatement, tableOf } from "../src/index.js";
+import { factsOfStatement, tableOf } from "../../src/postgres.js";
 
 const factsOf = (sql: string) => {
   const { name, effects, reads } = factsOfStatement(sql);
@@ -188,3 +189,19 @@ test.each([
   ["PUBLIC.orders", "orders"],
   ["shop . orders", "shop.orders"],
 ])("tableOf writes %s as %s", (name, table) => expect(tableOf(name)).toBe(table));
+
+describe("the functions of the store", () => {
+  const schema = readFileSync(new URL("../../../postgres/schema.sql", import.meta.url), "utf8");
+  const functions = Array.from(
+    schema.matchAll(/create or replace function svc_webhooks\.(\w+)/g),
+    ([, name = ""]) => name,
+  );
+  // Only the other functions call it.
+  const called = functions.filter((name) => name !== "hour_1");
+
+  test("are in its schema", () => expect(called).toContain("claim_1"));
+
+  test.each(called)("%s is a call of the store", (name) => {
+    expect(factsOfStatement(`select svc_webhooks.${name}($1) as reply`).kind).toBe("store");
+  });
+});

@@ -1,6 +1,7 @@
-import type { Crossing } from "./history.js";
-import { tablesIn } from "./sql/tables.js";
-import { statementsIn, tokensOf, type Token } from "./sql/tokens.js";
+import type { Crossing } from "../history.js";
+import { tablesIn } from "../sql/tables.js";
+import { statementsIn, tokensOf, type Token } from "../sql/tokens.js";
+import { storeCallOf } from "./store.js";
 
 /** The facts of an SQL text that a report needs. */
 export interface StatementFacts extends Pick<Crossing, "name" | "kind" | "effects" | "reads"> {
@@ -8,16 +9,6 @@ export interface StatementFacts extends Pick<Crossing, "name" | "kind" | "effect
   readonly begins: boolean;
   readonly ends: "commit" | "rollback" | undefined;
 }
-
-/** The functions of the store's schema, which the library calls by these names. */
-const storeCall = /^(claim|extend|complete|release|forget|finish|purge)_\d+$/i;
-
-/** Returns a table's name as reports write it: unquoted, and without the schema `public`. */
-export const tableOf = (name: string): string =>
-  name
-    .replaceAll(/\s*\.\s*/g, ".")
-    .replaceAll('"', "")
-    .replace(/^public\./i, "");
 
 /** Returns the facts of the text of one message, which may contain several statements. */
 export function factsOfStatement(sql: string): StatementFacts {
@@ -58,12 +49,10 @@ function endOf([first, ...others]: readonly Token[]): StatementFacts["ends"] {
 }
 
 function storeCallIn(tokens: readonly Token[]): string | undefined {
-  const found = tokens.find(
-    ({ kind, text }, at) =>
-      kind !== "other" && storeCall.test(text) && tokens[at + 1]?.text === "(",
+  const calls = tokens.map(({ kind, text }, index) =>
+    kind !== "other" && tokens[index + 1]?.text === "(" ? storeCallOf(text) : undefined,
   );
-  const [, name] = storeCall.exec(found?.text ?? "") ?? [];
-  return name?.toLowerCase().replace("finish", "complete");
+  return calls.find((call) => call !== undefined);
 }
 
 function nameOf(statement: readonly Token[] = []): string {

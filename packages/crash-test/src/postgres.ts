@@ -1,0 +1,14 @@
+export { isOfUser, naturalColumns, tableOf } from "./postgres/catalogue.js";
+export {
+  errorOf,
+  messageOf,
+  messageSplitter,
+  Reply,
+  secondText,
+  sqlOf,
+  textAt,
+} from "./postgres/messages.js";
+export type { Message } from "./postgres/messages.js";
+export { factsOfStatement } from "./postgres/statement.js";
+export type { StatementFacts } from "./postgres/statement.js";
+export { claimNote, isStoreTable } from "./postgres/store.js";
