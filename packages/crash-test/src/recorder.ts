@@ -1,5 +1,5 @@
 import { canHappen, placeOf, type Fault } from "./faults.js";
-import type { Attempt, Call, Crossing, Step } from "./history.js";
+import type { Attempt, Call, Crossing, History, Step } from "./history.js";
 
 export type Mutable<Item> = { -readonly [Name in keyof Item]: Item[Name] };
 
@@ -12,19 +12,28 @@ export class Recorder {
   readonly attempts: Mutable<Attempt>[] = [];
   readonly steps: Step[] = [];
   readonly calls: Call[] = [];
-  readonly #faults: ReadonlyMap<number, Fault>;
+  readonly #faults: readonly Fault[];
   readonly #struck = new Set<number>();
   readonly #elapsedMs: () => number;
 
   /** @param elapsedMs returns the milliseconds since the first delivery */
   constructor(faults: readonly Fault[], elapsedMs: () => number) {
-    this.#faults = new Map(faults.map((fault) => [fault.point, fault]));
+    this.#faults = faults;
     this.#elapsedMs = elapsedMs;
   }
 
   /** The first point whose fault has not happened. */
   get notReached(): number | undefined {
-    return [...this.#faults.keys()].find((point) => !this.#struck.has(point));
+    return this.#faults.find(({ point }) => !this.#struck.has(point))?.point;
+  }
+
+  /** The recorded parts of the history. */
+  get recorded(): Pick<
+    History,
+    "faults" | "crossings" | "attempts" | "steps" | "calls" | "notReached"
+  > {
+    const { crossings, attempts, steps, calls, notReached } = this;
+    return { faults: this.#faults, crossings, attempts, steps, calls, notReached };
   }
 
   /** Numbers a crossing, which is about to be sent. */
@@ -38,8 +47,10 @@ export class Recorder {
 
   /** Returns the fault at a point of a crossing, if there is one and it can happen there. */
   faultAt(crossing: Crossing, isAfter: boolean): Fault | undefined {
-    const fault = this.#faults.get(2 * crossing.n - (isAfter ? 0 : 1));
-    return fault && canHappen(fault.kind, isAfter, crossing) ? fault : undefined;
+    const due = 2 * crossing.n - (isAfter ? 0 : 1);
+    return this.#faults.find(
+      ({ kind, point }) => point === due && canHappen(kind, isAfter, crossing),
+    );
   }
 
   /** Records that a fault happens. */
@@ -68,11 +79,12 @@ export class Recorder {
   }
 
   /**
-   * Counts the effects of a call.
+   * Counts the effects of a crossing that is a call.
    *
    * @param identity that of a call without a key that may be repeated without another effect
    */
-  count({ effects, key, attempt, n }: Recorded, identity: string | undefined): void {
+  count({ kind, effects, key, attempt, n }: Recorded, identity: string | undefined): void {
+    if (kind !== "call") return;
     const event = attempt === undefined ? undefined : this.attempts[attempt]?.event;
     for (const name of effects) {
       this.calls.push({ name, key: key ?? identity, event, crossing: n });

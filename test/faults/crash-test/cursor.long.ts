@@ -2,18 +2,18 @@ import { describeWithPostgres } from "@svc-webhooks/kit/postgres-server";
 import { Client } from "pg";
 import Cursor from "pg-cursor";
 import { expect, onTestFinished, test } from "vitest";
-import { createCrossings } from "../../../packages/cli/src/crash-test/crossings.js";
+import { Crossings } from "../../../packages/cli/src/crash-test/crossings.js";
 import { postgresProxy } from "../../../packages/cli/src/crash-test/proxies/postgres.js";
 import { serverWithTables } from "./crash-testing.js";
 
 const actions = { kill: () => Promise.resolve(), freeze: () => Promise.resolve() };
 
-async function connected(faults: Parameters<typeof createCrossings>[0] = []) {
+async function connected(faults: ConstructorParameters<typeof Crossings>[0] = []) {
   const server = await serverWithTables();
   onTestFinished(() => server.close());
-  const crossings = createCrossings(faults, [], actions);
+  const crossings = new Crossings(faults, [], actions);
   crossings.begin();
-  crossings.attempt({ event: 0, n: 1, process: "A" });
+  crossings.recorder.attempt({ event: 0, n: 1, isCopy: false, process: "A" });
   const proxy = await postgresProxy({
     process: "A",
     host: "127.0.0.1",
@@ -46,7 +46,7 @@ describeWithPostgres("a client that reads a portal in parts", () => {
     await cursor.close();
     await client.query("insert into stats values (1)");
     expect(crossings.pending()).toEqual([]);
-    expect(crossings.crossings.map(({ name }) => name)).toEqual([
+    expect(crossings.recorder.crossings.map(({ name }) => name)).toEqual([
       "select n from generate_series",
       "insert into stats",
     ]);
@@ -57,7 +57,7 @@ describeWithPostgres("a client that reads a portal in parts", () => {
     const cursor = client.query(new Cursor("select 1 / (3 - n) as q from generate_series(1, 5) n"));
     await expect(cursor.read(5)).rejects.toThrow("division by zero");
     expect((await client.query("select 1 as one")).rows).toEqual([{ one: 1 }]);
-    expect(crossings.crossings.map(({ isRejected }) => isRejected)).toEqual([true, false]);
+    expect(crossings.recorder.crossings.map(({ isRejected }) => isRejected)).toEqual([true, false]);
   });
 
   test("gets nothing if the call fails", async () => {

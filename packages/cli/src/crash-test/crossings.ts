@@ -1,13 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import {
-  Recorder,
-  type Attempt,
-  type Call,
-  type Crossing,
-  type Fault,
-  type Recorded,
-  type Step,
-} from "@svc-webhooks/crash-test";
+import { Recorder, type Crossing, type Fault, type Recorded } from "@svc-webhooks/crash-test";
 
 /** How long an exchange is held before a SIGKILL, in milliseconds, while others pass. */
 const holdMs = 500;
@@ -51,39 +43,12 @@ export interface FaultActions {
   readonly freeze: (process: string) => Promise<void>;
 }
 
-/** The exchanges of one history, in order, and its other entries. */
-export interface Crossings {
-  readonly crossings: readonly Crossing[];
-  readonly attempts: readonly Attempt[];
-  readonly steps: readonly Step[];
-  readonly calls: readonly Call[];
-  /** Starts the clock: exchanges count from now. */
-  readonly begin: () => void;
-  readonly ms: () => number;
-  /** Numbers an exchange, and injects the fault before it, if it has one. */
-  readonly arrive: (process: string, facts: ExchangeFacts) => Promise<Passing>;
-  /** Numbers a transaction that a process begins. Its calls belong to the transaction until it ends. */
-  readonly beginTransaction: (process: string) => number;
-  readonly endTransaction: (process: string) => void;
-  /** Starts an attempt. Returns a function that ends it. */
-  readonly attempt: (
-    attempt: Pick<Attempt, "event" | "n" | "process">,
-  ) => (result: Pick<Attempt, "status" | "code">) => void;
-  readonly note: (process: string, text: string) => void;
-  /** Resolves to true when no exchange has begun or ended for this long, or to false after `mostMs`. */
-  readonly quiet: (ms: number, mostMs: number, signal: AbortSignal) => Promise<boolean>;
-  /** The exchanges that have not ended, by number. */
-  readonly pending: () => readonly number[];
-  /** The first point that was not reached as in the undisturbed history. */
-  readonly notReached: () => number | undefined;
-}
-
-/** The part of them that a proxy uses. */
+/** The part of the exchanges that a proxy uses. */
 export type Exchanges = Pick<Crossings, "arrive" | "beginTransaction" | "endTransaction">;
 
-/** Numbers the exchanges of all proxies, and injects each fault at its point. */
-class History implements Crossings {
-  readonly #recorder: Recorder;
+/** Numbers the exchanges of all proxies in one history, and injects each fault at its point. */
+export class Crossings {
+  readonly recorder: Recorder;
   readonly #names: readonly string[];
   readonly #actions: FaultActions;
   readonly #pending = new Set<number>();
@@ -93,37 +58,24 @@ class History implements Crossings {
   #startedAt: number | undefined;
   #changedAt = performance.now();
 
+  /** @param names the names of the exchanges of the undisturbed history */
   constructor(faults: readonly Fault[], names: readonly string[], actions: FaultActions) {
-    this.#recorder = new Recorder(faults, () => this.ms());
+    this.recorder = new Recorder(faults, () => this.#ms());
     this.#names = names;
     this.#actions = actions;
   }
 
-  get crossings(): readonly Crossing[] {
-    return this.#recorder.crossings;
-  }
-
-  get attempts(): readonly Attempt[] {
-    return this.#recorder.attempts;
-  }
-
-  get steps(): readonly Step[] {
-    return this.#recorder.steps;
-  }
-
-  get calls(): readonly Call[] {
-    return this.#recorder.calls;
-  }
-
+  /** Starts the clock: exchanges count from now. */
   begin(): void {
     this.#startedAt = performance.now();
     this.#changedAt = this.#startedAt;
   }
 
-  ms(): number {
+  #ms(): number {
     return Math.round(performance.now() - (this.#startedAt ?? performance.now()));
   }
 
+  /** Numbers a transaction that a process begins. Its calls belong to the transaction until it ends. */
   beginTransaction(process: string): number {
     this.#transactions += 1;
     this.#open.set(process, this.#transactions);
@@ -134,22 +86,12 @@ class History implements Crossings {
     this.#open.delete(process);
   }
 
+  /** Returns the exchanges that have not ended, by number. */
   pending(): readonly number[] {
     return [...this.#pending];
   }
 
-  notReached(): number | undefined {
-    return this.#recorder.notReached;
-  }
-
-  note(process: string, text: string): void {
-    this.#recorder.note(process, text);
-  }
-
-  attempt(attempt: Pick<Attempt, "event" | "n" | "process">) {
-    return this.#recorder.attempt({ ...attempt, isCopy: false }).end;
-  }
-
+  /** Resolves to true when no exchange has begun or ended for this long, or to false after `mostMs`. */
   async quiet(quietMs: number, mostMs: number, signal: AbortSignal): Promise<boolean> {
     const start = performance.now();
     for (;;) {
@@ -160,17 +102,18 @@ class History implements Crossings {
     }
   }
 
+  /** Numbers an exchange, and injects the fault before it, if it has one. */
   async arrive(process: string, { identity, ...facts }: ExchangeFacts): Promise<Passing> {
-    const at = this.attempts.findLastIndex((attempt) => attempt.process === process);
+    const at = this.recorder.attempts.findLastIndex((attempt) => attempt.process === process);
     // A process that has no delivery yet may poll.
     const isIdle = at === -1 && facts.effects.length === 0;
     if (this.#startedAt === undefined || isIdle) return uncounted;
-    const crossing = this.#recorder.add({
+    const crossing = this.recorder.add({
       ...facts,
       transaction: facts.kind === "call" ? this.#open.get(process) : facts.transaction,
       process,
       attempt: at === -1 ? undefined : at,
-      issuedMs: this.ms(),
+      issuedMs: this.#ms(),
     });
     this.#pending.add(crossing.n);
     this.#changedAt = performance.now();
@@ -189,28 +132,28 @@ class History implements Crossings {
     identity: string | undefined,
     { error, note }: Execution,
   ): Promise<boolean> {
-    crossing.executedMs = this.ms();
+    crossing.executedMs = this.#ms();
     crossing.note = note;
     if (error === undefined) {
-      this.#recorder.executed(crossing);
-      if (crossing.kind === "call") this.#recorder.count(crossing, identity);
-    } else this.#recorder.rejected(crossing, error);
+      this.recorder.executed(crossing);
+      this.recorder.count(crossing, identity);
+    } else this.recorder.rejected(crossing, error);
     if (!(await this.#inject(crossing, true))) return false;
     crossing.isRejected = error !== undefined;
-    crossing.settledMs = error === undefined ? this.ms() : crossing.executedMs;
+    crossing.settledMs = error === undefined ? this.#ms() : crossing.executedMs;
     this.#finish(crossing);
     return true;
   }
 
   /** Injects the fault of a point, if it has one. Resolves to whether the request or reply continues. */
   async #inject(crossing: Recorded, isAfter: boolean): Promise<boolean> {
-    const fault = this.#recorder.faultAt(crossing, isAfter);
+    const fault = this.recorder.faultAt(crossing, isAfter);
     // The exchange may be another one than in the undisturbed history.
     const name = this.#names[crossing.n - 1];
     if (!fault || (this.#names.length > 0 && name !== crossing.name)) return true;
     const { process } = crossing;
     if (fault.kind === "crash" && !isAfter) await pause(holdMs);
-    this.#recorder.strike(fault);
+    this.recorder.strike(fault);
     if (fault.kind === "crash") {
       this.#finish(crossing);
       await this.#actions.kill(process);
@@ -226,14 +169,14 @@ class History implements Crossings {
   /** Marks a call as rejected, later than it was executed. */
   #reject(crossing: Recorded): false {
     crossing.isRejected = true;
-    crossing.settledMs = Math.max(this.ms(), (crossing.executedMs ?? -1) + 1);
+    crossing.settledMs = Math.max(this.#ms(), (crossing.executedMs ?? -1) + 1);
     this.#finish(crossing);
     return false;
   }
 
   #refuse(crossing: Recorded): false {
     crossing.isRefused = true;
-    crossing.settledMs = this.ms();
+    crossing.settledMs = this.#ms();
     this.#finish(crossing);
     return false;
   }
@@ -244,20 +187,9 @@ class History implements Crossings {
   }
 }
 
-/**
- * Numbers the exchanges of all proxies, and injects each fault at its point.
- *
- * @param names the names of the exchanges of the undisturbed history
- */
-export const createCrossings = (
-  faults: readonly Fault[],
-  names: readonly string[],
-  actions: FaultActions,
-): Crossings => new History(faults, names, actions);
-
 /** Crossings for a command that is not under test: its exchanges are not numbered and have no faults. */
 export const uncountedCrossings = (): Crossings =>
-  createCrossings([], [], { kill: () => Promise.resolve(), freeze: () => Promise.resolve() });
+  new Crossings([], [], { kill: () => Promise.resolve(), freeze: () => Promise.resolve() });
 
 const uncounted: Passing = {
   isSent: true,

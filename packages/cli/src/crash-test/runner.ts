@@ -7,7 +7,7 @@ import type {
   WorldState,
 } from "@svc-webhooks/crash-test";
 import type { Target } from "../lib/target.js";
-import { createCrossings, type Crossings } from "./crossings.js";
+import { Crossings } from "./crossings.js";
 import type { SentEvent } from "./events.js";
 import { notRun } from "./not-run.js";
 import { deliver, post } from "./sender.js";
@@ -155,7 +155,7 @@ async function runHistory(
   const { events, signal, target, url } = settings;
   const attemptsOf = new Map<string, AbortController>();
   let thaw: (() => void) | undefined;
-  const crossings = createCrossings(faults, names, {
+  const crossings = new Crossings(faults, names, {
     async kill(letter) {
       servers.skip(letter);
       await servers.started.get(letter)?.kill();
@@ -174,9 +174,10 @@ async function runHistory(
         attemptsOf.get(letter)?.abort();
       }),
   });
+  const { recorder } = crossings;
   const world = await openWorld(settings, crossings, signal);
   const servers = createServers(world, url.includes("{port}"), (text) =>
-    crossings.note(text.slice(0, 1), text.slice(2)),
+    recorder.note(text.slice(0, 1), text.slice(2)),
   );
   try {
     await servers.ready();
@@ -192,7 +193,8 @@ async function runHistory(
         const server = await servers.turn();
         const controller = new AbortController();
         attemptsOf.set(server.letter, controller);
-        const end = crossings.attempt({ event, n, process: server.letter });
+        const process = server.letter;
+        const { end } = recorder.attempt({ event, n, isCopy: false, process });
         const sent = events[event];
         const headers = (await sent?.headersOf(n)) ?? [];
         const body = sent?.body ?? new Uint8Array();
@@ -203,7 +205,7 @@ async function runHistory(
         return result;
       },
       async onInFlight(event) {
-        if (mayStillRun(event, crossings, servers)) return;
+        if (mayStillRun(event, recorder.attempts, servers)) return;
         const ended = await Promise.all(world.databases.map((one) => one.endLeases()));
         if (!ended.includes(true)) onWaited();
       },
@@ -217,17 +219,17 @@ async function runHistory(
     thaw?.();
     const isQuiet = await crossings.quiet(quietMs, stuckMs, signal);
     world.assertRunning();
-    const last = crossings.attempts.findLast(({ event }) => acknowledged[event] === false);
-    const process = last?.process ?? crossings.attempts.at(-1)?.process ?? "";
+    const last = recorder.attempts.findLast(({ event }) => acknowledged[event] === false);
+    const process = last?.process ?? recorder.attempts.at(-1)?.process ?? "";
     const lines = servers.started.get(process)?.lastLines() ?? [];
     if (last) onUnacknowledged({ status: last.status, lines });
     // The error of an undisturbed history that is not acknowledged shows them itself.
     if (!isQuiet || (last && faults.length > 0)) {
-      for (const line of lines) crossings.note(process, `prints: ${line}`);
+      for (const line of lines) recorder.note(process, `prints: ${line}`);
     }
     return {
-      ...recordedBy(crossings, isQuiet),
-      faults,
+      ...recorder.recorded,
+      stuck: isQuiet ? undefined : stuckAt(recorder.crossings, crossings.pending()),
       start,
       end: await world.read(),
       afterEvents: afterEvents.length > 0 ? afterEvents : undefined,
@@ -244,23 +246,13 @@ async function runHistory(
 /** Returns whether the run that holds an event's lease may continue: its process lives, and its response came first. */
 function mayStillRun(
   event: number,
-  { attempts }: Crossings,
+  attempts: History["attempts"],
   { isActive }: ReturnType<typeof createServers>,
 ): boolean {
   const holder = attempts.findLast((one) => one.event === event && one.code !== "in_flight");
   const hasNoResult = holder?.status === undefined || holder.code === "handler_timeout";
   return hasNoResult && isActive(holder?.process);
 }
-
-/** Returns the parts of a history that its crossings have recorded. */
-const recordedBy = (crossings: Crossings, isQuiet: boolean) => ({
-  crossings: crossings.crossings,
-  attempts: crossings.attempts,
-  steps: crossings.steps,
-  calls: crossings.calls,
-  stuck: isQuiet ? undefined : stuckAt(crossings.crossings, crossings.pending()),
-  notReached: crossings.notReached(),
-});
 
 function stuckAt(crossings: readonly Crossing[], [n]: readonly number[]): History["stuck"] {
   return { crossing: n, transaction: n === undefined ? undefined : crossings[n - 1]?.transaction };

@@ -3,7 +3,7 @@ import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";
 import type { FaultKind } from "@svc-webhooks/crash-test";
-import { createCrossings, type Crossings } from "../../src/crash-test/crossings.js";
+import { Crossings } from "../../src/crash-test/crossings.js";
 import { bytesProxy } from "../../src/crash-test/proxies/bytes.js";
 import { postgresProxy } from "../../src/crash-test/proxies/postgres.js";
 import { createRedisGuard } from "../../src/crash-test/proxies/redis-guard.js";
@@ -32,9 +32,9 @@ async function serverWith(onData: (chunk: Buffer, socket: Socket) => void): Prom
 function crossingsWith(kind?: FaultKind, point = 1): Crossings {
   const faults = kind === undefined ? [] : [{ kind, point }];
   const actions = { kill: () => Promise.resolve(), freeze: () => Promise.resolve() };
-  const crossings = createCrossings(faults, [], actions);
+  const crossings = new Crossings(faults, [], actions);
   crossings.begin();
-  crossings.attempt({ event: 0, n: 1, process: "A" });
+  crossings.recorder.attempt({ event: 0, n: 1, isCopy: false, process: "A" });
   return crossings;
 }
 
@@ -72,7 +72,7 @@ describe("a protocol that cannot be read", () => {
     const socket = await throughProxy(crossings);
     expect(await replyTo(socket, "one")).toBe("reply");
     expect(await replyTo(socket, "two")).toBe("reply");
-    expect(crossings.crossings.map(({ name, note }) => [name, note])).toEqual([
+    expect(crossings.recorder.crossings.map(({ name, note }) => [name, note])).toEqual([
       ["bytes to QUEUE_URL (approximate)", "approximate"],
       ["bytes to QUEUE_URL (approximate)", "approximate"],
     ]);
@@ -104,7 +104,7 @@ describe("a protocol that cannot be read", () => {
     closing.push(proxy.close);
     const socket = await connected(proxy.port);
     socket.write("one");
-    await expect.poll(() => crossings.crossings.length).toBe(1);
+    await expect.poll(() => crossings.recorder.crossings.length).toBe(1);
     expect(await crossings.quiet(50, 60_000, new AbortController().signal)).toBe(true);
   });
 });

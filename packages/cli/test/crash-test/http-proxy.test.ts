@@ -1,7 +1,7 @@
 import { text } from "node:stream/consumers";
 import { listen } from "@svc-webhooks/kit/servers";
 import { expect, onTestFinished, test } from "vitest";
-import { createCrossings } from "../../src/crash-test/crossings.js";
+import { Crossings } from "../../src/crash-test/crossings.js";
 import { forwardTo, httpServer } from "../../src/crash-test/proxies/http.js";
 import { respondAsStub } from "../../src/crash-test/stub-server.js";
 
@@ -39,13 +39,13 @@ test("a path that begins with two slashes stays on the host", async () => {
 
 /** Starts the server of a service in front of `respond`, with a fault at a point. */
 async function serviceWith(
-  fault: Parameters<typeof createCrossings>[0][number],
+  fault: ConstructorParameters<typeof Crossings>[0][number],
   respond = respondAsStub,
 ) {
   const actions = { kill: () => Promise.resolve(), freeze: () => Promise.resolve() };
-  const crossings = createCrossings([fault], [], actions);
+  const crossings = new Crossings([fault], [], actions);
   crossings.begin();
-  crossings.attempt({ event: 0, n: 1, process: "A" });
+  crossings.recorder.attempt({ event: 0, n: 1, isCopy: false, process: "A" });
   const server = await httpServer({ process: "A", name: "API_URL", path: "", crossings, respond });
   onTestFinished(() => server.close());
   const send = async (method: string, init: RequestInit = {}) => {
@@ -61,13 +61,13 @@ test("a refused request is neither executed nor counted, and the next one is", a
   const { crossings, send } = await serviceWith({ kind: "refuse", point: 1 });
   expect(await send("POST", { body: "x" })).toEqual(refused);
   expect(await send("POST", { body: "x" })).toEqual([200, "{}"]);
-  expect(crossings.calls.map(({ crossing }) => crossing)).toEqual([2]);
-  const [first, second] = crossings.crossings;
+  expect(crossings.recorder.calls.map(({ crossing }) => crossing)).toEqual([2]);
+  const [first, second] = crossings.recorder.crossings;
   expect(first).toMatchObject({ isRefused: true, isRejected: false });
   expect(first?.executedMs).toBeUndefined();
   expect(first?.settledMs).toBeDefined();
   expect(second?.isRefused).toBeUndefined();
-  expect([crossings.notReached(), crossings.pending()]).toEqual([undefined, []]);
+  expect([crossings.recorder.notReached, crossings.pending()]).toEqual([undefined, []]);
 });
 
 test("a refused request is not forwarded to a service on this machine", async () => {
@@ -93,5 +93,5 @@ test("a refused HEAD has no body, and the connection can be used again", async (
 test("a request is not refused after it was executed", async () => {
   const { crossings, send } = await serviceWith({ kind: "refuse", point: 2 });
   expect(await send("POST")).toEqual([200, "{}"]);
-  expect(crossings.notReached()).toBe(2);
+  expect(crossings.recorder.notReached).toBe(2);
 });

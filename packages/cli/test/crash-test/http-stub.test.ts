@@ -1,13 +1,13 @@
 import { expect, onTestFinished, test } from "vitest";
-import { createCrossings } from "../../src/crash-test/crossings.js";
+import { Crossings } from "../../src/crash-test/crossings.js";
 import { httpServer } from "../../src/crash-test/proxies/http.js";
 import { respondAsStub } from "../../src/crash-test/stub-server.js";
 
 test("a stub keeps no body, and compares large ones by their digest", async () => {
   const actions = { kill: () => Promise.resolve(), freeze: () => Promise.resolve() };
-  const crossings = createCrossings([], [], actions);
+  const crossings = new Crossings([], [], actions);
   crossings.begin();
-  crossings.attempt({ event: 0, n: 1, process: "A" });
+  crossings.recorder.attempt({ event: 0, n: 1, isCopy: false, process: "A" });
   const kept: number[] = [];
   const { port, close } = await httpServer({
     process: "A",
@@ -29,8 +29,12 @@ test("a stub keeps no body, and compares large ones by their digest", async () =
   }
   expect(kept).toEqual([0, 0, 0]);
   // The same request has the same key, so that whichever event sends it first, it counts once.
-  const [first, same, changed] = crossings.calls.map(({ key }) => key);
+  const [first, same, changed] = crossings.recorder.calls.map(({ key }) => key);
   expect(same).toBe(first);
   expect(changed).not.toBe(first);
-  expect(crossings.crossings.map(({ key }) => key)).toEqual([undefined, undefined, undefined]);
+  expect(crossings.recorder.crossings.map(({ key }) => key)).toEqual([
+    undefined,
+    undefined,
+    undefined,
+  ]);
 });

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { describeWithRedis, redisServer } from "@svc-webhooks/kit/redis-server";
 import { createClient } from "redis";
 import { expect, onTestFinished, test } from "vitest";
-import { createCrossings } from "../../src/crash-test/crossings.js";
+import { Crossings } from "../../src/crash-test/crossings.js";
 import { createRedisGuard } from "../../src/crash-test/proxies/redis-guard.js";
 import { redisProxy } from "../../src/crash-test/proxies/redis.js";
 
@@ -18,9 +18,9 @@ describeWithRedis("a Redis server that the command has not started", () => {
       }).stdout.trim();
     if (password !== "") cli("config", "set", "requirepass", password);
     const actions = { kill: () => Promise.resolve(), freeze: () => Promise.resolve() };
-    const crossings = createCrossings([], [], actions);
+    const crossings = new Crossings([], [], actions);
     crossings.begin();
-    crossings.attempt({ event: 0, n: 1, process: "A" });
+    crossings.recorder.attempt({ event: 0, n: 1, isCopy: false, process: "A" });
     const guard = createRedisGuard(new URL(`redis://:${password}@127.0.0.1:${redis.port}/5`));
     const proxy = await redisProxy({
       process: "A",
@@ -43,7 +43,7 @@ describeWithRedis("a Redis server that the command has not started", () => {
     await client.set("a", "1");
     expect([cli("-n", "0", "dbsize"), cli("-n", "5", "get", "a")]).toEqual(["0", "1"]);
     expect([...guard.written]).toEqual(["a"]);
-    expect(crossings.crossings.map(({ name }) => name)).toEqual(["SET a"]);
+    expect(crossings.recorder.crossings.map(({ name }) => name)).toEqual(["SET a"]);
   });
 
   test("keeps it after RESET, COPY to another database, and scripts that select or flush", async () => {

@@ -107,11 +107,7 @@ export class Simulation {
     this.#processes.killAll();
     const end = await this.#observer.state();
     return {
-      faults: this.#course.faults,
-      crossings: recorder.crossings,
-      attempts: recorder.attempts,
-      steps: recorder.steps,
-      calls: recorder.calls,
+      ...recorder.recorded,
       start,
       end: { ...end, observed: since(observedBefore, end.observed) },
       afterEvents: this.#afterEvents.length > 0 ? this.#afterEvents : undefined,
@@ -121,7 +117,6 @@ export class Simulation {
       notCompared: this.#setting.database.notCompared,
       isReal: this.#world.isReal,
       lastError: this.#world.lastError,
-      notReached: recorder.notReached,
       worldAtDeath: this.#processes.worldAtDeath,
     };
   }

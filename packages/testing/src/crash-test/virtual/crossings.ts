@@ -260,7 +260,7 @@ export class Crossings {
       this.#recorder.rejected(recorded, error);
       recorded.isRejected = true;
       recorded.isUndone = true;
-    } else if (leaving.kind === "call") this.#recorder.count(recorded, identity);
+    } else this.#recorder.count(recorded, identity);
     const fault = this.#recorder.faultAt(recorded, true);
     if (fault && owner.state !== "dead") {
       this.#recorder.strike(fault);
