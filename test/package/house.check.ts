@@ -37,7 +37,7 @@ const folders: Readonly<Record<string, string>> = {
   "packages/cloudflare/src": "queues",
   "packages/schemes/src": "lib senders",
   "packages/explain/src": "search senders",
-  "packages/crash-test/src": "sql postgres judge report search",
+  "packages/crash-test/src": "postgres judge report search",
   "packages/testing/src": "schemes adapter receiver store inbox crash-test",
   "packages/testing/src/crash-test": "virtual surface globals postgres simulation",
   "packages/cli/src/crash-test": "proxies databases",

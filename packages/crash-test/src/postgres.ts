@@ -1,7 +1,7 @@
 export { isOfUser, naturalColumns, tableOf } from "./postgres/catalogue.js";
 export {
   errorOf,
-  messageOf,
+  messageWith,
   messageSplitter,
   Reply,
   secondText,

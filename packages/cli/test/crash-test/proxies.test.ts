@@ -1,4 +1,4 @@
-import { messageOf } from "@svc-webhooks/crash-test/postgres";
+import { messageWith } from "@svc-webhooks/crash-test/postgres";
 import { describe, expect, test } from "vitest";
 import { Statements, startupParameters } from "../../src/crash-test/proxies/messages.js";
 import { factsOf } from "../../src/crash-test/proxies/http.js";
@@ -7,14 +7,14 @@ import { endOfValue, factsOfCommand, wordsOf } from "../../src/crash-test/proxie
 describe("PostgreSQL", () => {
   test("the parameters of a startup message are read", () => {
     const version = Buffer.from([0, 3, 0, 0]);
-    const message = messageOf("", version, "user", "me", "database", "app", "");
+    const message = messageWith("", version, "user", "me", "database", "app", "");
     expect(startupParameters(message)).toEqual({ user: "me", database: "app" });
   });
 
   test("a statement is the one that is bound, also if it was prepared before", () => {
     const statements = new Statements();
     const read = (type: string, ...texts: readonly string[]) =>
-      statements.read(messageOf(type, ...texts));
+      statements.read(messageWith(type, ...texts));
     expect(read("P", "s1", "insert into orders values ($1)")).toBeUndefined();
     expect(read("B", "", "s1")).toBe("insert into orders values ($1)");
     expect(read("P", "", "select 1")).toBeUndefined();

@@ -12,7 +12,7 @@ export interface Message {
 }
 
 /** Returns a message whose body has these parts. A zero byte is added to each text. */
-export function messageOf(type: string, ...parts: readonly (string | Buffer)[]): Message {
+export function messageWith(type: string, ...parts: readonly (string | Buffer)[]): Message {
   const body = Buffer.concat(
     parts.map((part) => (typeof part === "string" ? Buffer.from(`${part}\0`) : part)),
   );
@@ -62,7 +62,7 @@ export function sqlOf({ type, body }: Message): string | undefined {
 
 /** Returns an `ErrorResponse`. A fatal error ends the session. */
 export const errorOf = (severity: "FATAL" | "ERROR", code: string, message: string): Message =>
-  messageOf("E", `S${severity}`, `V${severity}`, `C${code}`, `M${message}`, "");
+  messageWith("E", `S${severity}`, `V${severity}`, `C${code}`, `M${message}`, "");
 
 /** The facts of a reply, as far as its messages have been read. */
 export class Reply {

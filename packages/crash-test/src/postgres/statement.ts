@@ -1,6 +1,6 @@
 import type { Crossing } from "../history.js";
-import { tablesIn } from "../sql/tables.js";
-import { statementsIn, tokensOf, type Token } from "../sql/tokens.js";
+import { tablesIn } from "./tables.js";
+import { statementsIn, tokensOf, type Token } from "./tokens.js";
 import { storeCallOf } from "./store.js";
 
 /** The facts of an SQL text that a report needs. */

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { errorOf, messageOf, messageSplitter, Reply, sqlOf } from "../../src/postgres.js";
+import { errorOf, messageWith, messageSplitter, Reply, sqlOf } from "../../src/postgres.js";
 
 test("messages are found wherever the stream is cut", () => {
-  const messages = [messageOf("Q", "select 1"), messageOf("S"), messageOf("P", "a", "b")];
+  const messages = [messageWith("Q", "select 1"), messageWith("S"), messageWith("P", "a", "b")];
   const all = Buffer.concat(messages.map(({ bytes }) => bytes));
   for (let cut = 0; cut <= all.length; cut += 1) {
     const split = messageSplitter();
@@ -11,8 +11,8 @@ test("messages are found wherever the stream is cut", () => {
 });
 
 test("the caller decides after each message whether the next one has a type", () => {
-  const startup = messageOf("", Buffer.from([0, 3, 0, 0]), "user", "me", "");
-  const query = messageOf("Q", "select 1");
+  const startup = messageWith("", Buffer.from([0, 3, 0, 0]), "user", "me", "");
+  const query = messageWith("Q", "select 1");
   const isTyped = [false, false, true, true];
   const split = messageSplitter(() => isTyped.shift() ?? false);
   const bytes = Buffer.concat([startup, startup, query].map((message) => message.bytes));
@@ -21,30 +21,30 @@ test("the caller decides after each message whether the next one has a type", ()
 
 test("without its length, a message cannot be read", () => {
   const split = messageSplitter(() => false);
-  const { bytes } = messageOf("", Buffer.from([0x04, 0xd2, 0x16, 0x2f]));
+  const { bytes } = messageWith("", Buffer.from([0x04, 0xd2, 0x16, 0x2f]));
   expect([...split(bytes.subarray(0, 3))]).toEqual([]);
   expect([...split(bytes.subarray(3))]).toHaveLength(1);
 });
 
 test("the SQL text of a query or a prepared statement is read", () => {
-  expect(sqlOf(messageOf("Q", "select 1"))).toBe("select 1");
-  expect(sqlOf(messageOf("P", "s1", "select 2", Buffer.alloc(2)))).toBe("select 2");
-  expect(sqlOf(messageOf("B", "", "s1"))).toBeUndefined();
+  expect(sqlOf(messageWith("Q", "select 1"))).toBe("select 1");
+  expect(sqlOf(messageWith("P", "s1", "select 2", Buffer.alloc(2)))).toBe("select 2");
+  expect(sqlOf(messageWith("B", "", "s1"))).toBeUndefined();
 });
 
 test("a reply has the first error, the first value, the tags and the status", () => {
   const int32 = (value: number) => Buffer.from([0, 0, 0, value]);
   const row = (text: string) =>
-    messageOf("D", Buffer.from([0, 1]), int32(text.length), Buffer.from(text));
-  const none = messageOf("D", Buffer.from([0, 1]), Buffer.alloc(4, 255));
+    messageWith("D", Buffer.from([0, 1]), int32(text.length), Buffer.from(text));
+  const none = messageWith("D", Buffer.from([0, 1]), Buffer.alloc(4, 255));
   const messages = [
     none,
     row("first"),
     row("second"),
-    messageOf("C", "SELECT 3"),
+    messageWith("C", "SELECT 3"),
     errorOf("ERROR", "22012", "division by zero"),
     errorOf("FATAL", "57P01", "later"),
-    messageOf("Z", Buffer.from("E")),
+    messageWith("Z", Buffer.from("E")),
   ];
   const reply = new Reply();
   for (const message of messages) reply.read(message);

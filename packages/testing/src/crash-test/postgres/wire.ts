@@ -1,6 +1,6 @@
 import {
   errorOf,
-  messageOf,
+  messageWith,
   messageSplitter,
   Reply,
   type Message,
@@ -12,7 +12,7 @@ const int32 = (value: number): Buffer => {
   return bytes;
 };
 
-const readyForQuery = (status: string): Message => messageOf("Z", Buffer.from(status));
+const readyForQuery = (status: string): Message => messageWith("Z", Buffer.from(status));
 
 const bytesOf = (messages: readonly Message[]): Buffer =>
   Buffer.concat(messages.map(({ bytes }) => bytes));
@@ -20,12 +20,12 @@ const bytesOf = (messages: readonly Message[]): Buffer =>
 /** The server's reply to a startup message: no password, and the settings that clients read. */
 export const greeting = (pid: number): Buffer =>
   bytesOf([
-    messageOf("R", int32(0)),
-    messageOf("S", "server_version", "17.0"),
-    messageOf("S", "client_encoding", "UTF8"),
-    messageOf("S", "DateStyle", "ISO, MDY"),
-    messageOf("S", "TimeZone", "UTC"),
-    messageOf("K", int32(pid), int32(0)),
+    messageWith("R", int32(0)),
+    messageWith("S", "server_version", "17.0"),
+    messageWith("S", "client_encoding", "UTF8"),
+    messageWith("S", "DateStyle", "ISO, MDY"),
+    messageWith("S", "TimeZone", "UTC"),
+    messageWith("K", int32(pid), int32(0)),
     readyForQuery("I"),
   ]);
 
@@ -37,7 +37,7 @@ export const refusal = (message: string, isInTransaction: boolean): Buffer =>
   bytesOf([statementError(message), readyForQuery(isInTransaction ? "T" : "I")]);
 
 /** A simple query. */
-export const query = (sql: string): Buffer => messageOf("Q", sql).bytes;
+export const query = (sql: string): Buffer => messageWith("Q", sql).bytes;
 
 /** Returns the parameters of a `Bind` message that are text. */
 export function parametersOf({ body }: Message): readonly string[] {
@@ -73,7 +73,7 @@ export function withoutIdleTimeout(message: Message): Message {
     idleTimeout,
     (_all, before: string, ms: string) => `${before}${"0".repeat(ms.length)}'`,
   );
-  return messageOf(message.type, Buffer.from(replaced, "latin1"));
+  return messageWith(message.type, Buffer.from(replaced, "latin1"));
 }
 
 /**
@@ -86,7 +86,7 @@ export function inSession(message: Message, prefix: string): Message {
     type === "P" ? 0 : type === "B" ? body.indexOf(0) + 1 : type === "D" || type === "C" ? 1 : -1;
   const isPortal = (type === "D" || type === "C") && body[0] !== "S".charCodeAt(0);
   if (place === -1 || isPortal || body[place] === 0) return message;
-  return messageOf(type, body.subarray(0, place), Buffer.from(prefix), body.subarray(place));
+  return messageWith(type, body.subarray(0, place), Buffer.from(prefix), body.subarray(place));
 }
 
 export function replyOf(bytes: Buffer): Reply {
