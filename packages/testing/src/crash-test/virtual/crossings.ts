@@ -96,7 +96,7 @@ export class Crossings {
     return new Promise((resolve, reject) => {
       if (owner.state === "dead") return;
       this.#waiting.push({
-        leaving: leaving,
+        leaving,
         // The scheduler, which sends it, is outside of the history.
         execute: (recorded) => inContext(async () => leaving.execute(recorded)),
         owner,
@@ -143,8 +143,7 @@ export class Crossings {
     }
     if (this.#isOut(one)) {
       // It never arrives, so it is not a place of its own: an outage would have a hundred of them.
-      this.#remove(one);
-      this.#settle(one, { error: one.leaving.broken() });
+      this.#break(one);
       return;
     }
     const recorded = this.#record(one);
@@ -177,45 +176,38 @@ export class Crossings {
 
   #strikeBefore(fault: Fault, one: Waiting, recorded: Recorded): void {
     const { owner, leaving } = one;
-    switch (fault.kind) {
-      case "crash":
-        one.isHeld = true;
-        this.#time.after(stallMs, () => {
-          if (owner.state === "dead") return;
-          this.#recorder.strike(fault);
-          this.#host.crash(owner);
-        });
-        return;
-      case "fail":
+    if (fault.kind === "crash") {
+      one.isHeld = true;
+      this.#time.after(stallMs, () => {
+        if (owner.state === "dead") return;
         this.#recorder.strike(fault);
-        this.#remove(one);
-        recorded.isRejected = true;
-        this.#settle(one, { error: leaving.broken() });
+        this.#host.crash(owner);
+      });
+      return;
+    }
+    this.#recorder.strike(fault);
+    switch (fault.kind) {
+      case "fail":
+        this.#break(one);
         return;
       case "refuse":
-        if (!leaving.refused) break;
-        this.#recorder.strike(fault);
         this.#remove(one);
         recorded.isRefused = true;
-        this.#settle(one, { value: leaving.refused() });
+        this.#settle(one, { value: leaving.refused?.() });
         return;
       case "slow":
-        this.#recorder.strike(fault);
         one.isHeld = true;
         this.#time.after(slowMs, () => {
           one.isHeld = false;
         });
         return;
       case "freeze":
-        this.#recorder.strike(fault);
         this.#host.freeze(owner);
         return;
       case "copy":
-        this.#recorder.strike(fault);
         this.#host.copy(one.attempt, owner);
         break;
       case "outage":
-        this.#recorder.strike(fault);
         this.#outageUntilMs = this.#time.elapsedMs + this.#host.twoLeasesMs();
         break;
       case "lost_reply":
@@ -226,15 +218,13 @@ export class Crossings {
 
   /** Executes a call in the outside world, and settles it when it has replied. */
   #execute(one: Waiting): void {
-    const { leaving, recorded } = one;
-    this.#remove(one);
-    if (recorded && this.#isOut(one)) {
-      recorded.isRejected = true;
-      this.#settle(one, { error: leaving.broken() });
+    if (one.recorded && this.#isOut(one)) {
+      this.#break(one);
       return;
     }
+    this.#remove(one);
     this.executing += 1;
-    one.execute(recorded).then(
+    one.execute(one.recorded).then(
       (result) => this.#onExecuted(one, result),
       (error: unknown) => this.#onExecuted(one, { reply: { error } }),
     );
@@ -247,7 +237,7 @@ export class Crossings {
   #onExecuted(one: Waiting, { reply, identity, note, refusal }: Executed<unknown>): void {
     this.executing -= 1;
     this.#time.activity += 1;
-    const { owner, recorded, leaving } = one;
+    const { owner, recorded } = one;
     if (!recorded) {
       this.#settle(one, reply);
       return;
@@ -267,12 +257,18 @@ export class Crossings {
       if (fault.kind === "crash") this.#host.crash(owner);
       if (fault.kind === "freeze") this.#host.freeze(owner);
       if (fault.kind === "lost_reply") {
-        recorded.isRejected = true;
-        this.#settle(one, { error: leaving.broken() });
+        this.#break(one);
         return;
       }
     }
     this.#settle(one, reply);
+  }
+
+  /** Rejects a call as a lost connection does. */
+  #break(one: Waiting): void {
+    this.#remove(one);
+    if (one.recorded) one.recorded.isRejected = true;
+    this.#settle(one, { error: one.leaving.broken() });
   }
 
   #settle({ owner, recorded, settle }: Waiting, reply: Executed<unknown>["reply"]): void {
