@@ -532,6 +532,11 @@ test.each([
     before:
       "create function claim_1() returns int language sql as 'select 1'; create table deliveries (id serial)",
   },
+  {
+    where: "next to 120 others",
+    schema: "public",
+    before: Array.from({ length: 120 }, (_, n) => `create table other_${n} (id serial)`).join("; "),
+  },
 ])("tables $where are compared", async ({ schema, before }) => {
   const report = await crashReport({
     events,

@@ -155,21 +155,23 @@ const tablesQuery = `
 /** Names a row. A column with the name of the row would hide it. */
 const alias = "crash_test_row";
 
-/** Returns the columns of rows that are compared, in the order in which the rows were written. */
+/** Returns a query for the name of a table, and for the columns of its rows that are compared, in the order in which the rows were written. */
 function readingOf({ name, natural }: Table): string {
   const left = ["xmin", "cmin", "ctid", ...natural].map(literal).join(", ");
   const order = `${alias}.xmin::text::bigint, ${alias}.cmin::text::int, ${alias}.ctid`;
   const rows = `(select xmin, cmin, ctid, * from ${name}) ${alias}`;
-  return `${literal(tableOf(name))}, (select coalesce(jsonb_agg(to_jsonb(${alias}) - array[${left}]::text[] order by ${order}), '[]') from ${rows})`;
+  return `select ${literal(tableOf(name))} as name, (select coalesce(jsonb_agg(to_jsonb(${alias}) - array[${left}]::text[] order by ${order}), '[]') from ${rows}) as rows`;
 }
 
 const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 
-const stateQuery = (tables: readonly Table[]): string =>
-  `select jsonb_build_object(${tables
-    .filter(({ isOfStore }) => !isOfStore)
-    .map(readingOf)
-    .join(", ")})::text`;
+function stateQuery(tables: readonly Table[]): string {
+  const readings = tables.filter(({ isOfStore }) => !isOfStore).map(readingOf);
+  // A function has at most 100 arguments, so jsonb_build_object would limit the number of tables.
+  return readings.length === 0
+    ? "select '{}'"
+    : `select jsonb_object_agg(name, rows)::text from (${readings.join(" union all ")}) readings`;
+}
 
 const sequencesQuery = `
   select coalesce(string_agg(format('perform setval(%L, %s + step, %L);',
