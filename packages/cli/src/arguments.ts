@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import type { Command, OptionSpec, OptionSpecs, ValuesOf } from "./command.js";
 import { UsageError } from "./errors.js";
 import { commonOptions } from "./help.js";
-import { didYouMean } from "./lib/nearest.js";
+import { didYouMean } from "./lib/did-you-mean.js";
 import { assertOneOf } from "./lib/one-of.js";
 
 export interface Arguments {

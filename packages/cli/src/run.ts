@@ -5,7 +5,7 @@ import { Failure, messageOf, UsageError } from "./errors.js";
 import { helpOf, overview } from "./help.js";
 import { conceal } from "./lib/mask.js";
 import { importedModules } from "./lib/module.js";
-import { didYouMean, nearest } from "./lib/nearest.js";
+import { didYouMean, meant } from "./lib/did-you-mean.js";
 import { writeJson, writeLines } from "./lib/terminal/output.js";
 import { paintFor } from "./paint.js";
 import { version } from "./version.js";
@@ -115,7 +115,7 @@ function unknownCommand(args: readonly string[]): UsageError {
     const words = group.map((one) => one.name.slice(first.length + 1));
     const missing = `\`${first}\` needs a subcommand: ${anyOf.format(words)}.`;
     if (second === "") return new UsageError(missing, `svc-webhooks ${first} --help lists them.`);
-    const near = nearest(second, words);
+    const near = meant(second, words);
     const hint = near === undefined ? missing : `Did you mean \`${first} ${near}\`?`;
     return new UsageError(`The command ${two} does not exist.`, hint);
   }

@@ -16,6 +16,7 @@ export interface OutcomeText {
   readonly link: string;
 }
 
+export { nearest } from "./lib/nearest.js";
 export { pageLink } from "./lib/page-link.js";
 
 /**

@@ -1,5 +1,5 @@
 import { UsageError } from "../errors.js";
-import { didYouMean } from "./nearest.js";
+import { didYouMean } from "./did-you-mean.js";
 
 const anyOf = new Intl.ListFormat("en", { type: "disjunction" });
 

@@ -1,6 +1,14 @@
 /**
  * Returns the candidate closest to a misspelled name, if at most `share` of the characters differ, ignoring case.
  * Only the first 64 characters are compared, which bounds the time.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { nearest } from "@svc-webhooks/core/outcomes";
+ *
+ * assert.equal(nearest("email.snet", ["email.sent", "domain.updated"]), "email.sent");
+ * ```
  */
 export function nearest(
   name: string,

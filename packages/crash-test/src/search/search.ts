@@ -1,3 +1,4 @@
+import { nearest } from "@svc-webhooks/core/outcomes";
 import { CrashTestError } from "../errors.js";
 import { faultKinds, readFaults, writeFaults, type Fault } from "../faults.js";
 import type { Finding, History, Runner } from "../history.js";
@@ -9,7 +10,6 @@ import { textOf } from "../report/text.js";
 import { functionWords, type Words } from "../report/words.js";
 import { Collection, nameOf, type Found } from "./found.js";
 import { baseOf, extensionsOf, sample, type Base } from "./levels.js";
-import { nearest } from "./nearest.js";
 import type { SearchOptions } from "./options.js";
 import { assertSame, runUndisturbed, withoutFaults, writtenLines } from "./undisturbed.js";
 
@@ -301,7 +301,7 @@ function unusedText(
   return accept
     .filter((name) => !names.includes(name))
     .map((name) => {
-      const near = nearest(name, open);
+      const near = nearest(name, open, 1 / 2);
       const fix = near === undefined ? "Remove it." : `Did you mean "${near}"?`;
       return `${words.accept} names "${name}", which does not occur. ${fix}`;
     });
