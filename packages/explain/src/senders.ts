@@ -7,6 +7,7 @@ import type { SenderMistake } from "./senders/mistake.js";
 import { explainRefusal, nextStep } from "./senders/refusal.js";
 
 export type { Judgement, SenderMistake };
+export { describeMs } from "./senders/describe-ms.js";
 export type { SenderMistakeId } from "./senders/mistake.js";
 
 /** A request of a sender, as it arrived. */

@@ -1,6 +1,6 @@
+import { describeMs } from "@svc-webhooks/explain/senders";
 import type { Sender } from "@svc-webhooks/schemes/senders";
 import { isStaleAt } from "../schemes/stale.js";
-import { describeMs } from "./describe-ms.js";
 import { finding, type Finding } from "./findings.js";
 
 /**

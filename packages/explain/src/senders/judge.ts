@@ -1,6 +1,6 @@
 import {
   createReceiver,
-  type Clock,
+  systemClock,
   type LogFields,
   type Outcome,
   type Scheme,
@@ -36,7 +36,8 @@ export async function judge(scheme: Scheme, secret: Secrets, arrived: Arrived): 
   const receiver = createReceiver({
     scheme,
     secret,
-    clock: clockAt(arrived.at),
+    // The time of day does not pass.
+    clock: { ...systemClock, now: () => arrived.at },
     maxBodyBytes: mostBytes,
     logProcessed: false,
     logger: { info: log, warn: log, error: log },
@@ -51,15 +52,3 @@ export async function judge(scheme: Scheme, secret: Secrets, arrived: Arrived): 
   const isGenuine = outcome.secretId !== undefined && outcome.code !== "signature_stale";
   return { outcome, isGenuine, text, details: detailsByCode.get(outcome.code) ?? "" };
 }
-
-/** A clock whose time of day does not pass. */
-const clockAt = (at: number): Clock => ({
-  now: () => at,
-  monotonic: () => performance.now(),
-  after(delayMs, run) {
-    // An object with `unref` on Node and Bun, a number elsewhere.
-    const timer: unknown = setTimeout(run, delayMs);
-    (timer as { unref?: () => void }).unref?.();
-    return () => clearTimeout(timer as number);
-  },
-});

@@ -1,4 +1,5 @@
 import { toHex } from "../search/bytes.js";
+import { describeMs } from "./describe-ms.js";
 import { malformed, missing } from "./header-mistakes.js";
 import { judge } from "./judge.js";
 import type { Look, Refused, SenderMistake } from "./mistake.js";
@@ -47,19 +48,6 @@ const staleness = (ageMs: number): SenderMistake => ({
   text: `The signature is genuine, but it was made ${describeMs(Math.abs(ageMs))} ${ageMs > 0 ? "before" : "after"} the time used for verification.`,
   remedy: `If every delivery is refused like this, the clock of the receiver's machine is probably ${ageMs > 0 ? "fast" : "slow"}. Correct it.`,
 });
-
-/** Describes a duration in its largest unit and the seconds: `1 h (3600 s)`. */
-function describeMs(ms: number): string {
-  const seconds = Math.round(ms / 1_000);
-  const [unit, size] = (
-    [
-      ["d", 86_400],
-      ["h", 3_600],
-      ["min", 60],
-    ] as const
-  ).find(([, one]) => seconds >= 2 * one) ?? ["s", 1];
-  return size === 1 ? `${seconds} s` : `about ${Math.round(seconds / size)} ${unit} (${seconds} s)`;
-}
 
 /** The first thing to check if a signature is wrong and no mistake is known, by the name of the scheme. */
 const firstChecks: Readonly<Record<string, string>> = {

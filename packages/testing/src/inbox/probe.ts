@@ -3,6 +3,7 @@ import { setTimeout } from "node:timers/promises";
 import {
   createReceiver,
   memoryStore,
+  systemClock,
   type AnyEvent,
   type Clock,
   type DeliveryContext,
@@ -161,7 +162,7 @@ export class InboxProbe {
     this.#under = under;
     this.#timeoutMs = timeoutMs;
     this.maxBodyBytes = maxBodyBytes;
-    this.clock = under.clock ?? realTime;
+    this.clock = under.clock ?? systemClock;
     this.store = under.store ?? memoryStore({ clock: this.clock });
   }
 
@@ -358,16 +359,6 @@ export class InboxProbe {
     }
   }
 }
-
-const realTime: Clock = {
-  now: () => Date.now(),
-  monotonic: () => performance.now(),
-  after(delayMs, run) {
-    const timer = globalThis.setTimeout(run, delayMs);
-    timer.unref();
-    return () => clearTimeout(timer);
-  },
-};
 
 /** A promise that cases resolve. */
 export interface Gate {

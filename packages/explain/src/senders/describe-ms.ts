@@ -1,4 +1,14 @@
-/** Describes a duration in its largest unit and the seconds: `1 h (3600 s)`. */
+/**
+ * Describes a duration in its largest unit and the seconds.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { describeMs } from "@svc-webhooks/explain/senders";
+ *
+ * assert.equal(describeMs(7_200_000), "about 2 h (7200 s)");
+ * ```
+ */
 export function describeMs(ms: number): string {
   const seconds = Math.round(ms / 1_000);
   const [unit, size] = (
