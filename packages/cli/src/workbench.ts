@@ -17,5 +17,5 @@ export { isOutcome } from "./lib/outcome.js";
 export { baseUrlOf, callService } from "./lib/service.js";
 export { hostOf, isLoopback, literalAddresses } from "./lib/target-rule.js";
 export { targetAt, type Address, type Target } from "./lib/target.js";
-export { ConnectionError, explainConnection } from "./lib/tls.js";
+export { ConnectionError, explainConnection, isUnreachable } from "./lib/tls.js";
 export { clean } from "./lib/terminal/text.js";

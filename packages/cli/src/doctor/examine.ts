@@ -1,4 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
+import { isUnreachable } from "../lib/tls.js";
 import { acceptedProbes, examineAccepted } from "./accepted.js";
 import { Enough, saw, type ExamineOptions } from "./examining.js";
 import { finding, notJudged, type Finding } from "./findings.js";
@@ -100,10 +101,7 @@ export function lostReply(reply: Reply, hasForged = false): Finding | undefined 
   if (reply.status !== null) return undefined;
   if (reply.tls !== undefined) return finding("tls", saw(reply), { cause: reply.tls });
   if (reply.error === "timeout") return finding("hangs", saw(reply));
-  const isRefused = /ECONNREFUSED|ETIMEDOUT|ENOTFOUND|EHOSTUNREACH|ENETUNREACH/.test(
-    reply.error ?? "",
-  );
-  if (!isRefused) return finding("connection_closed", saw(reply));
+  if (!isUnreachable(reply.error ?? "")) return finding("connection_closed", saw(reply));
   return finding("unreachable", saw(reply), hasForged ? endedByForgery : {});
 }
 

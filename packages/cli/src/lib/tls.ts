@@ -15,6 +15,10 @@ export async function explainConnection(error: unknown, url: URL): Promise<unkno
   return new ConnectionError(maybeTls, "ECONNRESET", error);
 }
 
+/** Returns whether a connection was not established. @param text the error's code, or its message, which contains it */
+export const isUnreachable = (text: string): boolean =>
+  /\b(?:ECONNREFUSED|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)\b/.test(text);
+
 const maybeTls =
   "The connection was closed without a response. If this port serves HTTPS, use an https: URL.";
 

@@ -1,6 +1,7 @@
 import {
   ConnectionError,
   explainConnection,
+  isUnreachable,
   receiverConformance,
   type ConformanceResult,
 } from "svc-webhooks/workbench";
@@ -45,7 +46,9 @@ export const conformance = tool({
       async explainError(error) {
         const explained = await explainConnection(error, target.url);
         if (!(explained instanceof ConnectionError)) {
-          unreached = isUnreachable(error) ? "unreachable" : undefined;
+          unreached = isUnreachable((error as NodeJS.ErrnoException).code ?? "")
+            ? "unreachable"
+            : undefined;
           return undefined;
         }
         unreached = target.url.protocol === "https:" ? "tls" : "connection_closed";
@@ -101,8 +104,3 @@ export const conformance = tool({
     };
   },
 });
-
-const isUnreachable = (error: NodeJS.ErrnoException) =>
-  /^(?:ECONNREFUSED|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$/.test(
-    error.code ?? "",
-  );
