@@ -1,6 +1,7 @@
 import { createHmac } from "node:crypto";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { createSandbox, type Sandbox, type SandboxOptions } from "@svc-webhooks/sandbox";
+import { heapUsed } from "../growth/heap.js";
 
 export interface Load {
   readonly attemptsPerSecond: number;
@@ -147,11 +148,4 @@ async function post(
   const request = { method: "POST", headers, body: JSON.stringify(body) };
   const { status } = await fetch(new Request(`http://sandbox.test${path}`, request));
   if (status !== expected) throw new Error(`${path} got ${status}.`);
-}
-
-function heapUsed(): number {
-  // The second collection frees what the first one released. Sections run with --expose-gc.
-  globalThis.gc?.();
-  globalThis.gc?.();
-  return process.memoryUsage().heapUsed;
 }

@@ -1,10 +1,12 @@
 import { memoryStore } from "@svc-webhooks/core";
 import { startChild, type Child } from "../child.js";
 import { deliveriesOf } from "../deliveries.js";
+import { heapUsed } from "../growth/heap.js";
 import { memoryStores } from "../growth/memory-stores.js";
 import type { Race } from "../race.js";
 import { ours } from "../receivers.js";
 import type { RunSection } from "../sections.js";
+import { nameOf } from "../store-calls.js";
 import { takeTurns, type Turn } from "../turns.js";
 
 export const run: RunSection = async (quick) => {
@@ -14,8 +16,6 @@ export const run: RunSection = async (quick) => {
   races.push(await heapRace(100_000));
   return { title: "Growth", races };
 };
-
-const nameOf = (size: number) => `${size.toLocaleString("en")} records`;
 
 const bar = {
   atMost: 2,
@@ -55,11 +55,4 @@ async function heapRace(records: number): Promise<Race> {
   // This call keeps the receiver alive until the second measurement of the heap.
   await receive(next());
   return { title: "memoryStore, heap per record", unit: "B", lanes, bars: [] };
-}
-
-function heapUsed(): number {
-  // The second collection frees what the first one released. Sections run with --expose-gc.
-  globalThis.gc?.();
-  globalThis.gc?.();
-  return process.memoryUsage().heapUsed;
 }

@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import { PGlite } from "@electric-sql/pglite";
 import { postgresServer, postgresVersion } from "@svc-webhooks/kit/postgres-server";
 import runFolder from "@svc-webhooks/kit/run-folder";
@@ -8,7 +7,7 @@ import postgres from "postgres";
 import { postgresClaims, postgresTable } from "../hand-written.js";
 import type { Bar, Race } from "../race.js";
 import type { RunSection } from "../sections.js";
-import { ratePerSecond, takeTurns, type Work } from "../turns.js";
+import { call, nameOf, newKey, ours, request, speedRace, token } from "../store-calls.js";
 
 export const run: RunSection = async (quick) => {
   if (!postgresVersion()) {
@@ -26,8 +25,6 @@ export const run: RunSection = async (quick) => {
     removeFolder();
   }
 };
-
-const ours = "svc-webhooks";
 
 /** The fixtures that the races share. */
 interface Track {
@@ -60,23 +57,8 @@ async function races(connectionString: string, quick: boolean): Promise<Race[]> 
   }
 }
 
-/** Measures the speed of contenders. The first one is the reference. */
-async function speedRace(
-  title: string,
-  connections: number,
-  quick: boolean,
-  contenders: Readonly<Record<string, Work>>,
-  bar?: Omit<Bar, "against">,
-): Promise<Race> {
-  const turns = Object.entries(contenders).map(
-    ([name, work]) => [name, () => ratePerSecond(connections, quick ? 10 : 150, work)] as const,
-  );
-  const lanes = await takeTurns(Object.fromEntries(turns), quick ? 1 : 30);
-  const [reference = ""] = Object.keys(contenders);
-  const bars = bar ? [{ ...bar, against: reference }] : [];
-  const over = connections === 1 ? "one connection" : `${connections} connections`;
-  return { title: `Postgres, ${title}, ${over}`, unit: "/s", reference, lanes, bars };
-}
+const titleOf = (title: string, connections: number) =>
+  `Postgres, ${title}, ${connections === 1 ? "one connection" : `${connections} connections`}`;
 
 async function duplicateRace({ pool, store, quick }: Track, connections: number): Promise<Race> {
   const claims = postgresClaims(pool);
@@ -91,7 +73,7 @@ async function duplicateRace({ pool, store, quick }: Track, connections: number)
   const limit =
     "A claim calls a function on the server that also compares the times in the record.";
   const bar = { lane: ours, atLeast: 0.55, aim: 0.8, limit };
-  return speedRace("duplicate", connections, quick, contenders, bar);
+  return speedRace(titleOf("duplicate", connections), connections, quick, contenders, bar);
 }
 
 function insertRace(
@@ -116,13 +98,17 @@ function insertRace(
   };
   const limit =
     "The claim is committed separately before the transaction, and the completion adds a statement to the transaction.";
-  return speedRace("one insert", connections, quick, contenders, { lane: ours, limit, ...bar });
+  return speedRace(titleOf("one insert", connections), connections, quick, contenders, {
+    lane: ours,
+    limit,
+    ...bar,
+  });
 }
 
 function completionRace({ pool, store, quick }: Track, connections: number): Promise<Race> {
   const claims = postgresClaims(pool);
   const durableStore = postgresStore(pool, { durableClaims: true });
-  return speedRace("claim + complete", connections, quick, {
+  return speedRace(titleOf("claim + complete", connections), connections, quick, {
     "hand-written": async () => {
       const key = newKey();
       await claims.claim(key, token);
@@ -140,7 +126,7 @@ async function clientRace({ store, quick }: Track, connectionString: string): Pr
   const overSql = postgresStore(sql);
   const overPglite = postgresStore(pglite);
   try {
-    return await speedRace("claim + complete by client", 1, quick, {
+    return await speedRace(titleOf("claim + complete by client", 1), 1, quick, {
       pg: () => handle(store, newKey()),
       "postgres.js": () => handle(overSql, newKey()),
       "PGlite in memory": () => handle(overPglite, newKey()),
@@ -180,17 +166,8 @@ async function sizeRace({ pool, store, quick }: Track, few: number, many: number
     [nameOf(many)]: () => comeAndGo(store),
   };
   const bar = { lane: nameOf(many), atLeast: 0.8, aim: 0.95 };
-  return speedRace("claim + complete + forget", 1, quick, contenders, bar);
+  return speedRace(titleOf("claim + complete + forget", 1), 1, quick, contenders, bar);
 }
-
-const nameOf = (records: number) => `${records.toLocaleString("en")} records`;
-
-// Receivers use hashes as keys, so inserts reach the index in random order.
-const newKey = (): string => randomBytes(16).toString("hex");
-
-const token = randomBytes(16).toString("base64url");
-const request = { token, leaseMs: 30_000, retainMs: 7 * 24 * 60 * 60_000 };
-const call = { signal: new AbortController().signal };
 
 // Each call must have the expected result, because a rejected call would take less time.
 

@@ -7,6 +7,7 @@ import { redisClaims } from "../hand-written.js";
 import type { Bar, Race } from "../race.js";
 import { handWritten, ours, type Receive } from "../receivers.js";
 import type { RunSection } from "../sections.js";
+import { nameOf } from "../store-calls.js";
 import { ratePerSecond, takeTurns } from "../turns.js";
 
 export const run: RunSection = async (quick) => {
@@ -88,7 +89,7 @@ const infoOf = async (client: Redis, name: string): Promise<number> =>
 async function usedMemory(client: Redis, sizes: readonly number[]): Promise<Race> {
   const lanes = [];
   for (const size of sizes) {
-    const name = `${size.toLocaleString("en")} records`;
+    const name = nameOf(size);
     lanes.push({ name, values: [await usedMemoryPerRecord(client, size)] });
     const values = [await usedMemoryPerRecord(client, size, zeros)];
     lanes.push({ name: `${name} with lineage`, values });

@@ -1,12 +1,11 @@
-import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "@photostructure/sqlite";
 import { migrate, sqliteStore, type SqliteStore } from "@svc-webhooks/sqlite";
-import type { Bar, Race } from "../race.js";
+import type { Race } from "../race.js";
 import type { RunSection } from "../sections.js";
-import { ratePerSecond, takeTurns, type Work } from "../turns.js";
+import { call, nameOf, newKey, ours, request, speedRace } from "../store-calls.js";
 
 type Connection = InstanceType<typeof DatabaseSync>;
 
@@ -18,8 +17,6 @@ export const run: RunSection = async (quick) => {
     rmSync(folder, { recursive: true, force: true });
   }
 };
-
-const ours = "svc-webhooks";
 
 /** The fixtures that the races share. */
 interface Track {
@@ -50,22 +47,6 @@ async function races(folder: string, quick: boolean): Promise<Race[]> {
   }
 }
 
-/** Measures the speed of contenders. The first one is the reference. */
-async function speedRace(
-  title: string,
-  quick: boolean,
-  contenders: Readonly<Record<string, Work>>,
-  bar?: Omit<Bar, "against">,
-): Promise<Race> {
-  const turns = Object.entries(contenders).map(
-    ([name, work]) => [name, () => ratePerSecond(1, quick ? 10 : 150, work)] as const,
-  );
-  const lanes = await takeTurns(Object.fromEntries(turns), quick ? 1 : 30);
-  const [reference = ""] = Object.keys(contenders);
-  const bars = bar ? [{ ...bar, against: reference }] : [];
-  return { title: `SQLite, ${title}`, unit: "/s", reference, lanes, bars };
-}
-
 function duplicateRace({ db, store, quick }: Track): Promise<Race> {
   const known = newKey();
   handle(store, known);
@@ -76,7 +57,7 @@ function duplicateRace({ db, store, quick }: Track): Promise<Race> {
     "select by key": () => select.get(known),
     [ours]: () => claimDone(store, known),
   };
-  return speedRace("duplicate", quick, contenders, bar);
+  return speedRace("SQLite, duplicate", 1, quick, contenders, bar);
 }
 
 /** Compares with two transactions, because a delivery is claimed in one and completed in another. */
@@ -98,13 +79,17 @@ function insertRace({ db, store, quick }: Track): Promise<Race> {
     [ours]: withTransaction(store),
     [`${ours}, durableClaims`]: withTransaction(sqliteStore(db, { durableClaims: true })),
   };
-  return speedRace("one insert", quick, contenders, { lane: ours, atLeast: 0.5, aim: 1 });
+  return speedRace("SQLite, one insert", 1, quick, contenders, {
+    lane: ours,
+    atLeast: 0.5,
+    aim: 1,
+  });
 }
 
 function completionRace({ db, store, quick }: Track): Promise<Race> {
   const insert = db.prepare("insert into webhooks values (?, 0)");
   const update = db.prepare("update webhooks set done = 1 where id = ?");
-  return speedRace("claim + complete", quick, {
+  return speedRace("SQLite, claim + complete", 1, quick, {
     "hand-written": () => {
       const key = newKey();
       insert.run(key);
@@ -141,20 +126,11 @@ async function sizeRace(track: Track, file: string, few: number, many: number): 
       [nameOf(many)]: () => comeAndGo(track.store),
     };
     const bar = { lane: nameOf(many), atLeast: 0.8, aim: 0.95 };
-    return await speedRace("claim + complete + forget", track.quick, contenders, bar);
+    return await speedRace("SQLite, claim + complete + forget", 1, track.quick, contenders, bar);
   } finally {
     db.close();
   }
 }
-
-const nameOf = (records: number) => `${records.toLocaleString("en")} records`;
-
-// Receivers use hashes as keys, so inserts reach the table in random order.
-const newKey = (): string => randomBytes(16).toString("hex");
-
-const token = randomBytes(16).toString("base64url");
-const request = { token, leaseMs: 30_000, retainMs: 7 * 24 * 60 * 60_000 };
-const call = { signal: new AbortController().signal };
 
 // Each call must have the expected result, because a rejected call would take less time. Nothing is awaited: no other
 // connection holds a lock, so the calls are synchronous.

@@ -1,0 +1,32 @@
+import { randomBytes } from "node:crypto";
+import type { Bar, Race } from "./race.js";
+import { ratePerSecond, takeTurns, type Work } from "./turns.js";
+
+/** The lane of the store under test. */
+export const ours = "svc-webhooks";
+
+export const nameOf = (records: number): string => `${records.toLocaleString("en")} records`;
+
+// Receivers use hashes as keys, so inserts reach the index in random order.
+export const newKey = (): string => randomBytes(16).toString("hex");
+
+export const token: string = randomBytes(16).toString("base64url");
+export const request = { token, leaseMs: 30_000, retainMs: 7 * 24 * 60 * 60_000 };
+export const call = { signal: new AbortController().signal };
+
+/** Measures the speed of contenders. The first one is the reference. */
+export async function speedRace(
+  title: string,
+  connections: number,
+  quick: boolean,
+  contenders: Readonly<Record<string, Work>>,
+  bar?: Omit<Bar, "against">,
+): Promise<Race> {
+  const turns = Object.entries(contenders).map(
+    ([name, work]) => [name, () => ratePerSecond(connections, quick ? 10 : 150, work)] as const,
+  );
+  const lanes = await takeTurns(Object.fromEntries(turns), quick ? 1 : 30);
+  const [reference = ""] = Object.keys(contenders);
+  const bars = bar ? [{ ...bar, against: reference }] : [];
+  return { title, unit: "/s", reference, lanes, bars };
+}
