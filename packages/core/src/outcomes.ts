@@ -16,6 +16,7 @@ export interface OutcomeText {
   readonly link: string;
 }
 
+export { characterName, hiddenCharacters } from "./lib/hidden-characters.js";
 export { nearest } from "./lib/nearest.js";
 export { pageLink } from "./lib/page-link.js";
 
