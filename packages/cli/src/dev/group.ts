@@ -1,6 +1,6 @@
 import { spawnSync, type ChildProcess } from "node:child_process";
 import { setTimeout as pause } from "node:timers/promises";
-import { processesOf } from "./processes.js";
+import { exists, processesOf } from "./processes.js";
 
 /** The polling interval for the end of the group, in milliseconds. */
 const lookMs = 50;
@@ -68,15 +68,6 @@ async function until(condition: () => boolean, limit: AbortSignal, act = () => {
   while (!condition() && !limit.aborted) {
     act();
     await pause(lookMs);
-  }
-}
-
-/** Returns whether the process, or with a negative id the group, exists. */
-function exists(target: number): boolean {
-  try {
-    return process.kill(target, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }
 

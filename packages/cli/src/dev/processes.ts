@@ -31,11 +31,28 @@ function list(path: string): readonly string[] {
   }
 }
 
-function socketOf(link: string): string | undefined {
+/** Returns the target of a symbolic link, or an empty string. */
+export function linkAt(path: string): string {
   try {
-    return /^socket:\[(\d+)\]$/.exec(readlinkSync(link))?.[1];
+    return readlinkSync(path);
   } catch {
-    return undefined;
+    return "";
+  }
+}
+
+const socketOf = (path: string) => /^socket:\[(\d+)\]$/.exec(linkAt(path))?.[1];
+
+/** Returns the values that Linux shows of a process, from its state on. */
+export const statOf = (pid: number): readonly string[] =>
+  // The program's name is in parentheses and may contain spaces.
+  read(`/proc/${pid}/stat`).split(") ").at(-1)?.split(" ") ?? [];
+
+/** Returns whether the process, or with a negative id the group, exists. */
+export function exists(target: number): boolean {
+  try {
+    return process.kill(target, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }
 
@@ -55,8 +72,7 @@ export function processesOf(session: number): readonly number[] | undefined {
   const ids = processIds();
   if (ids.length === 0) return undefined;
   return ids.map(Number).filter((id) => {
-    // The program's name is in parentheses and may contain spaces.
-    const values = read(`/proc/${id}/stat`).split(") ").at(-1)?.split(" ") ?? [];
+    const values = statOf(id);
     return values[0] !== "Z" && Number(values[3]) === session;
   });
 }

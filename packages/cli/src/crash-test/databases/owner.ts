@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
+import { exists, linkAt, statOf } from "../../dev/processes.js";
 
 /*
  * The owner of a database: the machine, the id of the process and its start time, so that a later run recognizes what
@@ -10,27 +10,14 @@ import { hostname } from "node:os";
 /** The source of a pattern that matches owners. */
 export const ownerPattern = "[0-9a-f]{6}_[0-9a-z]+_[0-9a-z]+";
 
-function textOf(read: () => string): string {
-  try {
-    return read();
-  } catch {
-    // The process has exited, or this system has no `/proc`.
-    return "";
-  }
-}
-
 const machine = (): string =>
   createHash("sha256")
-    .update(`${hostname()} ${textOf(() => readlinkSync("/proc/self/ns/pid"))}`)
+    .update(`${hostname()} ${linkAt("/proc/self/ns/pid")}`)
     .digest("hex")
     .slice(0, 6);
 
 /** Returns when a process started, in ticks since the system did, or 0 if this system does not show it. */
-function startOf(pid: number): number {
-  // The program's name is in parentheses and may contain spaces.
-  const stat = textOf(() => readFileSync(`/proc/${pid}/stat`, "utf8"));
-  return Number(stat.split(") ").at(-1)?.split(" ")[19] ?? 0);
-}
+const startOf = (pid: number): number => Number(statOf(pid)[19] ?? 0);
 
 const ownerOf = (pid: number): string =>
   `${machine()}_${pid.toString(36)}_${startOf(pid).toString(36)}`;
@@ -46,12 +33,4 @@ export function isDead(owner: string): boolean {
   if (!exists(id)) return true;
   // A later process may have the id.
   return startOf(id) !== 0 && ownerOf(id) !== owner;
-}
-
-function exists(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
-  }
 }
