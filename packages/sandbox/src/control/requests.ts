@@ -1,13 +1,9 @@
 import { z } from "zod";
+import { whole } from "../http/validate.js";
 import { tenYears } from "../lib/units.js";
 import { dropResults, faultKinds, mostLines, tampers } from "../state/records.js";
 
 /* The bodies of the control routes. A member that does not exist is refused: it is most likely a typo. */
-
-const whole = (first: number, last: number) => {
-  const message = `must be a whole number from ${first} to ${last}`;
-  return z.int(message).min(first, message).max(last, message);
-};
 
 export const explainRequest = z.strictObject({ value: z.string().max(10_000) });
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { problem } from "../http/validate.js";
+import { problem, whole } from "../http/validate.js";
 import { actionNames, type ActionName } from "../control/actions.js";
 import { parseSpan } from "../lib/units.js";
 import { referencesIn, stringsIn } from "./template.js";
@@ -17,11 +17,6 @@ const deepest = 60;
 export const stepActions: readonly ActionName[] = actionNames.filter(
   (name) => !["explain", "clock", "reset", "start-recording", "stop-recording"].includes(name),
 );
-
-const whole = (first: number, last: number) => {
-  const message = `must be a whole number from ${first} to ${last}`;
-  return z.int(message).min(first, message).max(last, message);
-};
 
 const name = z
   .string()

@@ -2,7 +2,6 @@ import { deepEqual } from "node:assert/strict";
 import type {
   ClaimRequest,
   ClaimResult,
-  CompleteResult,
   DeliveryStore,
   RecordState,
   ReleaseRequest,
@@ -17,25 +16,18 @@ class StoreModel implements DeliveryStore {
   now = 0;
   readonly #records = new Map<string, StoredRecord>();
 
-  claim(key: string, request: ClaimRequest): ClaimResult {
-    return this.#next("claim", key, request);
-  }
+  readonly #next: Change<string> = (call, key, request) => {
+    const [result, record] = next(call, this.#records.get(key), request, this.now);
+    if (record) this.#records.set(key, record);
+    if (record === null) this.#records.delete(key);
+    return result;
+  };
 
-  complete(key: string, request: ClaimRequest): CompleteResult {
-    return this.#next("complete", key, request);
-  }
-
-  release(key: string, request: ReleaseRequest): boolean {
-    return this.#next("release", key, request);
-  }
-
-  extend(key: string, request: ClaimRequest): boolean {
-    return this.#next("extend", key, request);
-  }
-
-  forget(key: string): boolean {
-    return this.#next("forget", key, undefined);
-  }
+  readonly claim = (key: string, request: ClaimRequest) => this.#next("claim", key, request);
+  readonly complete = (key: string, request: ClaimRequest) => this.#next("complete", key, request);
+  readonly release = (key: string, request: ReleaseRequest) => this.#next("release", key, request);
+  readonly extend = (key: string, request: ClaimRequest) => this.#next("extend", key, request);
+  readonly forget = (key: string) => this.#next("forget", key, undefined);
 
   peek(keys: readonly string[]): readonly (RecordState | undefined)[] {
     return keys.map((key) => {
@@ -61,13 +53,6 @@ class StoreModel implements DeliveryStore {
         (record.state === "running" && this.now >= record.leaseEndsAt),
     );
   }
-
-  readonly #next: Change<string> = (call, key, request) => {
-    const [result, record] = next(call, this.#records.get(key), request, this.now);
-    if (record) this.#records.set(key, record);
-    if (record === null) this.#records.delete(key);
-    return result;
-  };
 }
 
 const calls = ["claim", "complete", "release", "extend", "forget"] as const;
