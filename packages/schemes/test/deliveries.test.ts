@@ -2,7 +2,7 @@ import { answer, parseDelivery, serializeDelivery } from "@svc-webhooks/core";
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { senders as known } from "../src/senders.js";
-import { senders, sendersWith, withHeader, worldOf } from "./support.js";
+import { senders, sendersWith, withHeader, signedWorldOf, worldOf } from "./support.js";
 
 const day = 86_400_000;
 
@@ -20,9 +20,7 @@ describe.each(senders)("$name", (one) => {
   });
 
   test("the body is covered by the signature", async () => {
-    const { receive, sign, clock } = await worldOf(one);
-    const body = one.body({ at: clock.now() });
-    const headers = await sign(body, { at: clock.now() });
+    const { receive, body, headers } = await signedWorldOf(one);
     expect(await receive(headers, `${body} `)).toMatchObject({ code: "signature_mismatch" });
     expect(await receive(headers, body.slice(1))).toMatchObject({ code: "signature_mismatch" });
   });
@@ -85,9 +83,7 @@ test.each(["webhook", "svix"])(
       ({ name }) => name === (prefix === "svix" ? "svix" : "standard-webhooks"),
     );
     if (!one) throw new Error("There is no such sender.");
-    const { receive, sign, clock } = await worldOf(one);
-    const body = one.body({ at: clock.now() });
-    const headers = await sign(body, { at: clock.now() });
+    const { receive, clock, body, headers } = await signedWorldOf(one);
     const changed = (name: string, text: string) =>
       receive(
         withHeader(headers, name, () => text),
@@ -104,9 +100,7 @@ test.each(["webhook", "svix"])(
 test("a delivery of Discord is acknowledged with 204 and no body", async () => {
   const [one] = sendersWith(({ name }) => name === "discord");
   if (!one) throw new Error("There is no such sender.");
-  const { receive, sign, clock } = await worldOf(one);
-  const body = one.body({ at: clock.now() });
-  const headers = await sign(body, { at: clock.now() });
+  const { receive, body, headers } = await signedWorldOf(one);
   for (const code of ["processed", "duplicate"]) {
     const outcome = await receive(headers, body);
     expect(outcome.code).toBe(code);

@@ -7,15 +7,14 @@ import {
   sendersWith,
   signatureHeader,
   withHeader,
+  signedWorldOf,
   worldOf,
   type Sender,
 } from "./support.js";
 
 /** Sends an event after changing the header of its signature. */
 async function sendWith(one: Sender, change: (value: string) => string) {
-  const { receive, sign, clock } = await worldOf(one);
-  const body = one.body({ at: clock.now() });
-  const headers = await sign(body, { at: clock.now() });
+  const { receive, body, headers } = await signedWorldOf(one);
   // The digits of a genuine signature must not remain in a buffer that later comparisons use.
   expect(await receive(headers, body)).toMatchObject({ code: "processed" });
   const changed = withHeader(headers, signatureHeader(one), change);
@@ -35,9 +34,7 @@ test.each([
   "a header with the type that a proxy has doubled is refused: %s",
   async (name, header) => {
     const one = sender(name);
-    const { receive, sign, clock } = await worldOf(one);
-    const body = one.body({ at: clock.now() });
-    const headers = await sign(body, { at: clock.now() });
+    const { receive, body, headers } = await signedWorldOf(one);
     const changed = withHeader(headers, header, (value) => `${value}, ${value}`);
     expect(await receive(changed, body)).toMatchObject({ code: "event_untyped", status: 500 });
     expect(await receive(headers, body)).toMatchObject({ code: "processed" });
@@ -153,9 +150,7 @@ describe.each(sendersWith(isHex))("$name", (one) => {
   });
 
   test("accepts the hex digits in upper case", async () => {
-    const { receive, sign, clock } = await worldOf(one);
-    const body = one.body({ at: clock.now() });
-    const headers = await sign(body, { at: clock.now() });
+    const { receive, body, headers } = await signedWorldOf(one);
     const upper = withHeader(headers, signatureHeader(one), (value) =>
       value.replace(digits, (all) => all.toUpperCase()),
     );
@@ -270,9 +265,7 @@ describe("a text that moves between the signed parts", () => {
     "%s: the last digit of a time does not become the first of the body",
     async (name) => {
       const one = sender(name);
-      const { receive, sign, clock } = await worldOf(one);
-      const body = one.body({ at: clock.now() });
-      const headers = await sign(body, { at: clock.now() });
+      const { receive, clock, body, headers } = await signedWorldOf(one);
       const moved = withHeader(headers, one.timestamp ?? "", (time) => time.slice(0, -1));
       const digit = String(clock.now() / 1_000).at(-1) ?? "";
       expect(await receive(moved, digit + body)).toMatchObject({ code: "signature_stale" });

@@ -9,7 +9,7 @@ import { Stripe } from "stripe";
 import { describe, expect, test } from "vitest";
 import { github, standardWebhooks, stripe } from "../src/index.js";
 import { senders as known } from "../src/senders.js";
-import { receiving, sender, worldOf } from "./support.js";
+import { receiving, sender, signedWorldOf, worldOf } from "./support.js";
 
 // Compares the schemes with the senders' own packages. Those that need Node 22 are in official.matrix.ts.
 
@@ -129,9 +129,7 @@ describe("@octokit", () => {
 
 test("discord-interactions accepts what the receiver processes", async () => {
   const one = sender("discord");
-  const { keys, receive, sign, clock } = await worldOf(one);
-  const body = one.body({ at: clock.now() });
-  const headers = await sign(body, { at: clock.now() });
+  const { keys, receive, body, headers } = await signedWorldOf(one);
   const isAccepted = (text: string) =>
     verifyKey(
       text,

@@ -1,7 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { discord, sendgrid, standardWebhooks } from "../src/index.js";
 import { senders as known } from "../src/senders.js";
-import { receiving, sender, signatureHeader, withHeader, worldOf } from "./support.js";
+import {
+  receiving,
+  sender,
+  signatureHeader,
+  withHeader,
+  signedWorldOf,
+  worldOf,
+} from "./support.js";
 
 const hexOf = (bytes: readonly number[]) => Buffer.from(bytes).toString("hex");
 
@@ -98,9 +105,7 @@ describe("an Ed25519 signature", () => {
   ])("%s is a mismatch", async (_what, hex) => {
     for (const name of ["discord", "standard-webhooks-ed25519"] as const) {
       const one = sender(name);
-      const { receive, sign, clock } = await worldOf(one);
-      const body = one.body({ at: clock.now() });
-      const headers = await sign(body, { at: clock.now() });
+      const { receive, body, headers } = await signedWorldOf(one);
       const base64 = Buffer.from(hex, "hex").toString("base64");
       const text = name === "discord" ? hex : `v1a,${base64}`;
       const changed = withHeader(headers, signatureHeader(one), () => text);

@@ -157,8 +157,6 @@ export const signatureHeader = ({ scheme }: Sender): string => scheme().headers[
 
 type WorldOptions = Partial<Omit<ReceiverOptions, "clock">> & { readonly clock?: FakeClock };
 
-export type World = Awaited<ReturnType<typeof worldOf>>;
-
 /** A receiver of one sender on a fake clock, with new keys, and functions that sign and send. */
 export async function worldOf(one: Sender, options: WorldOptions = {}) {
   const keys = await known[one.name].testKeys();
@@ -167,6 +165,14 @@ export async function worldOf(one: Sender, options: WorldOptions = {}) {
     ...receiving(one.scheme(), { secret: keys.secret, ...options }),
     ...signing(one, keys),
   };
+}
+
+/** The same, with a body and the headers with which the sender has signed it now. */
+export async function signedWorldOf(one: Sender, options?: WorldOptions) {
+  const world = await worldOf(one, options);
+  const at = world.clock.now();
+  const body = one.body({ at });
+  return { ...world, body, headers: await world.sign(body, { at }) };
 }
 
 /** A receiver with a scheme on a fake clock. */

@@ -6,6 +6,7 @@ import {
   sendersWith,
   signatureHeader,
   withHeader,
+  signedWorldOf,
   worldOf,
 } from "./support.js";
 import { senders as known } from "../src/senders.js";
@@ -98,18 +99,14 @@ describe("linear", () => {
   test.each([60_000, 3_660_000, 25_260_000])(
     "accepts the retry that arrives %i ms after the signed time",
     async (ageMs) => {
-      const { receive, sign, clock } = await worldOf(sender("linear"));
-      const body = sender("linear").body({ at: clock.now() });
-      const headers = await sign(body, { at: clock.now() });
+      const { receive, clock, body, headers } = await signedWorldOf(sender("linear"));
       clock.jump(ageMs);
       expect(await receive(headers, body)).toMatchObject({ code: "processed" });
     },
   );
 
   test("the unsigned linear-timestamp does not replace the signed time", async () => {
-    const { receive, sign, clock } = await worldOf(sender("linear"));
-    const body = sender("linear").body({ at: clock.now() });
-    const headers = await sign(body, { at: clock.now() });
+    const { receive, clock, body, headers } = await signedWorldOf(sender("linear"));
     clock.jump(28_800_001);
     const fresh = { ...headers, "linear-timestamp": String(clock.now()) };
     expect(await receive(fresh, body)).toMatchObject({ code: "signature_stale" });
