@@ -1,8 +1,5 @@
-import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { compilers, typeProject } from "@svc-webhooks/kit/type-project";
 import {
   fromDrizzle,
   fromKysely,
@@ -19,7 +16,7 @@ import { CompiledQuery, type Kysely, type Transaction } from "kysely";
 import type { Pool, PoolClient } from "pg";
 import type { Sql, TransactionSql } from "postgres";
 import ts from "typescript5";
-import { afterAll, expect, expectTypeOf, test } from "vitest";
+import { expect, expectTypeOf, test } from "vitest";
 
 interface Tables {
   readonly contacts: { readonly id: string };
@@ -68,34 +65,7 @@ test("transaction resolves to the result of work", () => {
   expectTypeOf(run).returns.toEqualTypeOf<Promise<number>>();
 });
 
-const root = fileURLToPath(new URL("../../..", import.meta.url));
-
-/** A project outside of the workspace, in which only these packages are installed. */
-const project = realpathSync(mkdtempSync(join(tmpdir(), "svc-webhooks-types-")));
-afterAll(() => rmSync(project, { recursive: true, force: true }));
-
-const install = (name: string) => {
-  const from = join(root, "node_modules", name);
-  const target = join(project, "node_modules", name);
-  mkdirSync(join(target, ".."), { recursive: true });
-  symlinkSync(realpathSync(from), target);
-};
-
-for (const name of ["@svc-webhooks/postgres", "@svc-webhooks/core"]) install(name);
-
-const compiler = {
-  strict: true,
-  skipLibCheck: false,
-  exactOptionalPropertyTypes: true,
-  noEmit: true,
-  target: "ES2023",
-  // The core's types use Request, Response, Headers and AbortSignal.
-  lib: ["ES2023", "DOM"],
-  module: "NodeNext",
-  types: [],
-  // The packages resolve like copies, without the workspace's own dependencies.
-  preserveSymlinks: true,
-};
+const compile = typeProject("@svc-webhooks/postgres", "@svc-webhooks/core");
 
 const usage = `
   import { migrate, postgresStore, type Database } from "@svc-webhooks/postgres";
@@ -111,28 +81,10 @@ const usage = `
   export const migrated: Promise<boolean> = migrate(database);
 `;
 
-test.each(["TypeScript 5.9", "TypeScript 7"])(
+test.each(compilers)(
   "a program without any driver compiles with %s and skipLibCheck: false",
-  (version) => {
-    const folder = join(project, version.replaceAll(/\W/g, "-"));
-    mkdirSync(folder, { recursive: true });
-    writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
-    writeFileSync(join(folder, "index.ts"), usage);
-    writeFileSync(
-      join(folder, "tsconfig.json"),
-      JSON.stringify({ compilerOptions: compiler, include: ["index.ts"] }),
-    );
-    const tsc = join(
-      root,
-      "node_modules",
-      version.endsWith("7") ? "typescript" : "typescript5",
-      "bin/tsc",
-    );
-    const { stdout, status } = spawnSync(process.execPath, [tsc, "-p", folder], {
-      encoding: "utf8",
-    });
-    expect(stdout).toBe("");
-    expect(status).toBe(0);
+  async (compiler) => {
+    expect(await compile(compiler, "usage", usage)).toEqual({ stdout: "", exitCode: 0 });
   },
 );
 

@@ -1,10 +1,7 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { root, tsc, type Compiler } from "@svc-webhooks/kit/programs";
+import { compilers, typeProject } from "@svc-webhooks/kit/type-project";
 import { sqliteStore, type SqliteDatabase, type SqliteStore } from "@svc-webhooks/sqlite";
 import type { DatabaseSyncInstance } from "@photostructure/sqlite";
-import { afterAll, expect, expectTypeOf, test } from "vitest";
+import { expect, expectTypeOf, test } from "vitest";
 
 // This is never called: the connections are types only.
 const stores = (photostructure: DatabaseSyncInstance, own: SqliteDatabase) => ({
@@ -36,29 +33,7 @@ test("transaction returns the result of work, and accepts no promise", () => {
   expectTypeOf(refused).toBeFunction();
 });
 
-/** A project outside of the workspace, in which only these packages are installed. */
-const project = realpathSync(mkdtempSync(join(tmpdir(), "svc-webhooks-types-")));
-afterAll(() => rmSync(project, { recursive: true, force: true }));
-
-for (const name of ["@svc-webhooks/sqlite", "@svc-webhooks/core"]) {
-  const target = join(project, "node_modules", name);
-  mkdirSync(join(target, ".."), { recursive: true });
-  symlinkSync(realpathSync(join(root, "node_modules", name)), target);
-}
-
-const compilerOptions = {
-  strict: true,
-  skipLibCheck: false,
-  exactOptionalPropertyTypes: true,
-  noEmit: true,
-  target: "ES2023",
-  // The core's types use Request, Response, Headers and AbortSignal.
-  lib: ["ES2023", "DOM"],
-  module: "NodeNext",
-  types: [],
-  // The packages resolve like copies, without the workspace's own dependencies.
-  preserveSymlinks: true,
-};
+const compile = typeProject("@svc-webhooks/sqlite", "@svc-webhooks/core");
 
 const usage = `
   import { migrate, sqliteStore } from "@svc-webhooks/sqlite";
@@ -72,22 +47,6 @@ const usage = `
   export const mine: true = store.transaction({ idempotencyKey: "", fence: 1 }, (tx) => tx.mine);
   export const migrated: boolean = migrate(db);
 `;
-
-/** Compiles a module of the project. Resolves to what the compiler prints. */
-async function compile(compiler: Compiler, name: string, code: string) {
-  const folder = join(project, `${name}-${compiler}`);
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
-  writeFileSync(join(folder, "index.ts"), code);
-  writeFileSync(
-    join(folder, "tsconfig.json"),
-    JSON.stringify({ compilerOptions, include: ["index.ts"] }),
-  );
-  const { stdout, exitCode } = await tsc(compiler, ["-p", folder], { cwd: folder });
-  return { stdout, exitCode };
-}
-
-const compilers = ["typescript", "typescript5"] as const;
 
 test.each(compilers)(
   "a program without any driver compiles with %s and skipLibCheck: false",
