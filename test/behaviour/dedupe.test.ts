@@ -278,13 +278,6 @@ test("trap 32: a full memory store rejects a claim instead of dropping a running
   expect(store.claim("running", claimBy("other"), call)).toMatchObject({ status: "busy" });
 });
 
-test("trap 32: a full memory store reports a record that it dropped before the end of retainMs", async () => {
-  const { clock, store } = timedStore({ maxRecords: 1 });
-  const { receive } = observedReceiver({ clock, store });
-  await receive(event("evt_1", "dlv_1"));
-  expect((await receive(event("evt_2", "dlv_2"))).warnings).toEqual(["evicted_early"]);
-});
-
 test("trap 32: the memory store sets no timers, and supports a retainMs above 2^31 - 1", async () => {
   const { clock, store } = timedStore();
   const month = 31 * 86_400_000;

@@ -3,8 +3,12 @@ import { readFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { buffer } from "node:stream/consumers";
 import { linesOf } from "@svc-webhooks/kit/collected";
+import { freePort } from "@svc-webhooks/kit/free-port";
 import { listen } from "@svc-webhooks/kit/servers";
 import { signedDelivery, type SignedDeliveryOptions } from "@svc-webhooks/testing";
+import { onTestFinished } from "vitest";
+import { serve } from "../src/listen/server.js";
+import { serviceVerifier } from "../src/schemes/verifier.js";
 import { secret, start, type Started } from "./support.js";
 
 export interface Listening extends Started {
@@ -25,6 +29,30 @@ export async function listening(
       (line) => JSON.parse(line) as Readonly<Record<string, unknown>>,
     );
   return { ...started, url: String(lines()[0]?.["url"]), received: () => lines().slice(1) };
+}
+
+/** Listens as `listen` does, in this process, until the test ends. */
+export async function served(headersMs?: number) {
+  const port = await freePort();
+  const controller = new AbortController();
+  const { signal } = controller;
+  onTestFinished(() => controller.abort());
+  await new Promise<void>((resolve) => {
+    void serve({
+      port,
+      verifierFor: async () => {
+        resolve();
+        return serviceVerifier([]);
+      },
+      maxBytes: 1,
+      target: undefined,
+      save: async () => undefined,
+      onReceived: () => {},
+      signal,
+      ...(headersMs !== undefined && { headersMs }),
+    });
+  });
+  return { port, signal };
 }
 
 /** Sends a delivery as the service does. */

@@ -1,10 +1,7 @@
-import { once } from "node:events";
 import { writeFileSync } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
-import { opener } from "@svc-webhooks/kit/opener";
 import { node, root } from "@svc-webhooks/kit/programs";
 import { testPosix } from "@svc-webhooks/kit/systems";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { cli, testInTerminal, inTerminal, json, newFile, shell, start } from "./support.js";
 
 testPosix("serves the sandbox until Ctrl-C, and exits with 130", async () => {
@@ -25,14 +22,6 @@ test("--json writes the URL as JSON", async () => {
   });
 });
 
-test("--open opens the page in a browser", async () => {
-  const { path, opened } = opener();
-  const { shows, output } = start(["sandbox", "--port=0", "--open"], { PATH: path });
-  await shows(/\n/);
-  const [, url = ""] = / at (http:\S+)\n$/.exec(output.stdout) ?? [];
-  expect(await opened()).toEqual({ args: `${url}/`, isDetached: true });
-});
-
 test("takes the options of the sandbox's own command", async () => {
   const options = (help: string) =>
     help.match(/^ {2}(?:-h, )?--[\w-]+(?: <.+?>)?/gm)?.map((one) => one.trim());
@@ -41,15 +30,6 @@ test("takes the options of the sandbox's own command", async () => {
   const shared = options(own.stdout)?.filter((one) => one !== "--version");
   expect(shared?.length).toBeGreaterThan(8);
   expect(options(stdout)).toEqual(shared);
-});
-
-test("--assumptions prints all of them, with --json as a list", async () => {
-  const { stdout } = await cli(["sandbox", "--assumptions", "--set", "A-06=reject"]);
-  expect(stdout).toContain("A-06  domain.unverifiedFrom: reject (default warn; also allow)\n");
-  const { code, value } = await json(["sandbox", "--assumptions", "--set", "A-06=reject"]);
-  expect(code).toBe(0);
-  expect(value).toHaveLength(28);
-  expect(value).toContainEqual(expect.objectContaining({ id: "A-06", value: "reject" }));
 });
 
 test("--scenario prints the report and exits with 1 if an expectation is not met", async () => {
@@ -103,18 +83,6 @@ test.each([
     message: expect.stringMatching(text),
     hint: expect.stringMatching(/svc-webhooks sandbox --help lists /),
   });
-});
-
-test("a port in use exits with 1 and the fix", async () => {
-  const other = createServer().listen(0, "127.0.0.1");
-  onTestFinished(() => void other.close());
-  await once(other, "listening");
-  const { port } = other.address() as AddressInfo;
-  const { code, stderr } = await cli(["sandbox", "--port", String(port)]);
-  expect([code, stderr]).toEqual([
-    1,
-    `svc-webhooks sandbox: Port ${port} is in use. Choose another port, or use 0 to select a free one.\n`,
-  ]);
 });
 
 testInTerminal(

@@ -1,32 +1,11 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
-import { freePort } from "@svc-webhooks/kit/free-port";
 import { expect, onTestFinished, test } from "vitest";
 import { serveHandler } from "../src/conformance/handler-server.js";
-import { serve } from "../src/listen/server.js";
-import { serviceVerifier } from "../src/schemes/verifier.js";
+import { served } from "./listening.js";
 
-async function listener(): Promise<number> {
-  const port = await freePort();
-  const controller = new AbortController();
-  onTestFinished(() => controller.abort());
-  await new Promise<void>((resolve) => {
-    void serve({
-      port,
-      verifierFor: async () => {
-        resolve();
-        return serviceVerifier([]);
-      },
-      maxBytes: 1,
-      target: undefined,
-      save: async () => undefined,
-      onReceived: () => {},
-      signal: controller.signal,
-    });
-  });
-  return port;
-}
+const listener = async () => (await served()).port;
 
 async function handler(): Promise<number> {
   const { url, close } = await serveHandler(0, async () => {});
