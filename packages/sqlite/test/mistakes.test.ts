@@ -36,30 +36,26 @@ test.each<[string, unknown]>([
   expect([effects(db), states(db)]).toEqual([[], ["r"]]);
 });
 
-test("transaction rolls back if work returns a promise, whose rejection ends no process", async () => {
+test.each<[string, (db: TestDatabase["db"]) => unknown]>([
+  [
+    "rolls back if work returns a promise, whose rejection ends no process",
+    (db) => {
+      insert(db, "a");
+      return Promise.reject(new Error("later"));
+    },
+  ],
+  [
+    "does not start a query that work returns",
+    (db) => ({
+      // A query builder runs its query when something calls `then`.
+      // oxlint-disable-next-line unicorn/no-thenable
+      then: () => insert(db, "a"),
+    }),
+  ],
+])("transaction %s", async (_what, work) => {
   const { db, store } = openStore();
   const context = await claimed(store);
-  const work = (() => {
-    insert(db, "a");
-    return Promise.reject(new Error("later"));
-  }) as unknown as AnyWork;
-  expect(() => store.transaction(context, work)).toThrow(
-    expect.objectContaining({ code: "asynchronous_work" }),
-  );
-  await new Promise(setImmediate);
-  expect([effects(db), states(db)]).toEqual([[], ["r"]]);
-});
-
-test("transaction does not start a query that work returns", async () => {
-  const { db, store } = openStore();
-  const context = await claimed(store);
-  const query = {
-    // A query builder runs its query when something calls `then`.
-    // oxlint-disable-next-line unicorn/no-thenable
-    then: () => insert(db, "a"),
-  };
-  const work = (() => query) as unknown as AnyWork;
-  expect(() => store.transaction(context, work)).toThrow(
+  expect(() => store.transaction(context, work as AnyWork)).toThrow(
     expect.objectContaining({ code: "asynchronous_work" }),
   );
   await new Promise(setImmediate);

@@ -24,6 +24,16 @@ import { newWorld } from "../world.js";
 
 const attemptsPerEndpoint = 10;
 
+/** Opens a sandbox, and a receiver that responds when a gate opens. */
+async function holding(status = 200) {
+  const held = gate();
+  const run = await open({ clock: impatient });
+  const target = await receiver(
+    (response) => void held.opened.then(() => response.writeHead(status).end()),
+  );
+  return { run, held, ...target };
+}
+
 const only = async ({ deliveries }: Opened): Promise<Delivery> => {
   const all = await deliveries();
   expect(all).toHaveLength(1);
@@ -214,9 +224,7 @@ describe("a receiver", () => {
 
 describe("redeliver", () => {
   test("is refused before the first attempt and while one runs", async () => {
-    const held = gate();
-    const run = await open({ clock: impatient });
-    const { url, got } = await receiver((response) => void held.opened.then(() => response.end()));
+    const { run, held, url, got } = await holding();
     await run.register(url);
     await run.send();
     await run.clock.advance(0);
@@ -303,9 +311,7 @@ describe("run now and skip", () => {
   });
 
   test("skip reaches an attempt that is due and waits for one of the ten places", async () => {
-    const held = gate();
-    const run = await open({ clock: impatient });
-    const { url, got } = await receiver((response) => void held.opened.then(() => response.end()));
+    const { run, held, url, got } = await holding();
     await run.register(url);
     for (let n = 0; n < 11; n += 1) await run.send();
     await run.clock.advance(0);
@@ -422,11 +428,7 @@ describe("archiving", () => {
   });
 
   test("during an attempt lets it end, and no retry follows", async () => {
-    const held = gate();
-    const run = await open({ clock: impatient });
-    const { url, got } = await receiver(
-      (response) => void held.opened.then(() => response.writeHead(500).end()),
-    );
+    const { run, held, url, got } = await holding(500);
     const { id } = await run.register(url);
     await run.send();
     await run.clock.advance(0);
@@ -438,9 +440,7 @@ describe("archiving", () => {
   });
 
   test("drops what is waiting for one of the ten places", async () => {
-    const held = gate();
-    const run = await open({ clock: impatient });
-    const { url, got } = await receiver((response) => void held.opened.then(() => response.end()));
+    const { run, held, url, got } = await holding();
     const { id } = await run.register(url);
     for (let n = 0; n < 15; n += 1) await run.send();
     await run.clock.advance(0);
