@@ -23,9 +23,8 @@ export async function tampered(
         signatures: [await signature(body, endpoint.previous?.secret ?? secret, rule)],
       };
     case "flipped_byte": {
-      const flipped = Uint8Array.from(body);
-      const middle = flipped.length >> 1;
-      flipped[middle] = (flipped[middle] ?? 0) ^ 1;
+      const middle = body.length >> 1;
+      const flipped = body.map((byte, index) => (index === middle ? byte ^ 1 : byte));
       return { body: flipped, signatures: [genuine] };
     }
     case "no_prefix":

@@ -1,4 +1,4 @@
-import { deepEqual, fail, ok } from "node:assert/strict";
+import { deepEqual, equal, fail, ok } from "node:assert/strict";
 import { setTimeout } from "node:timers/promises";
 import {
   createReceiver,
@@ -273,6 +273,20 @@ export class InboxProbe {
       async () => (await this.deadLetters()).length === count,
     );
     return this.deadLetters();
+  }
+
+  /** Waits for the dead letter of a delivery, which must be the only one, and returns its error. */
+  async errorOf(delivery: StoredDelivery): Promise<string> {
+    const [letter] = await this.died(1);
+    equal(letter?.key, (await this.jobOf(delivery)).key);
+    return letter.error ?? "";
+  }
+
+  /** Checks the pause between the first two runs. Timers may fire early by 100 ms. */
+  pausedFor(leastMs: number, text: string): void {
+    const [first, second] = this.runs;
+    const pauseMs = (second?.startedAt ?? 0) - (first?.endedAt ?? 0);
+    ok(pauseMs >= leastMs - 100, `${text} after ${pauseMs} ms.`);
   }
 
   /** Waits for a number of runs. */

@@ -124,18 +124,23 @@ const leases: readonly Lease[] = [
   ],
 ];
 
+/** Checks that a lease that begins now lasts for exactly leaseMs, and lets it end. */
+async function expectLease(probe: StoreProbe, key: string): Promise<void> {
+  await probe.expectBusy(key, third, leaseMs);
+  await probe.advance(leaseMs / 2);
+  await probe.expectBusy(key, third, leaseMs / 2);
+  await probe.advance(leaseMs / 2 - probe.borderMs);
+  equal((await probe.claim(key, third)).status, "busy");
+  await probe.advance(probe.borderMs);
+}
+
 const leaseCases: readonly StoreCase[] = [
   ...leases.map(([title, begin]) => ({
     title: `${title} lasts for exactly leaseMs and reports the time left`,
     async run(probe: StoreProbe) {
       const key = newKey();
       await begin(probe, key);
-      await probe.expectBusy(key, third, leaseMs);
-      await probe.advance(leaseMs / 2);
-      await probe.expectBusy(key, third, leaseMs / 2);
-      await probe.advance(leaseMs / 2 - probe.borderMs);
-      equal((await probe.claim(key, third)).status, "busy");
-      await probe.advance(probe.borderMs);
+      await expectLease(probe, key);
       await probe.own(key, third);
     },
   })),
@@ -167,11 +172,7 @@ const setBack: readonly StoreCase[] = [
       const before = await probe.own(key, me);
       await probe.advance(-hourMs);
       await probe.expectBusy(key, other, leaseMs);
-      await probe.advance(leaseMs / 2);
-      await probe.expectBusy(key, third, leaseMs / 2);
-      await probe.advance(leaseMs / 2 - probe.borderMs);
-      equal((await probe.claim(key, third)).status, "busy");
-      await probe.advance(probe.borderMs);
+      await expectLease(probe, key);
       const { fence, run } = await probe.own(key, third);
       ok(
         fence > before.fence,

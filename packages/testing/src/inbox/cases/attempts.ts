@@ -1,9 +1,6 @@
-import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { deepEqual, equal, match } from "node:assert/strict";
 import { PermanentError, RetryError } from "@svc-webhooks/core";
 import { gate, type InboxCase } from "../probe.js";
-
-/** How much a timer may fire early, in milliseconds. */
-const earlyMs = 100;
 
 /** Cases about the results of runs. */
 export const attempts: readonly InboxCase[] = [
@@ -41,9 +38,7 @@ export const attempts: readonly InboxCase[] = [
         throw new Error(`Failure ${count}.`);
       };
       const delivery = await probe.accept(process);
-      const [letter] = await probe.died(1);
-      equal(letter?.key, (await probe.jobOf(delivery)).key);
-      match(letter.error ?? "", /Failure 3\./);
+      match(await probe.errorOf(delivery), /Failure 3\./);
       await probe.passes(process);
       probe.ranAs(delivery, [1, 2, 3]);
     },
@@ -60,9 +55,7 @@ export const attempts: readonly InboxCase[] = [
       const delivery = await probe.accept(process);
       await probe.died(1);
       probe.ranAs(delivery, [1, 2]);
-      const [first, second] = probe.runs;
-      const pauseMs = (second?.startedAt ?? 0) - (first?.endedAt ?? 0);
-      ok(pauseMs >= retryAfterMs - earlyMs, `It was retried after ${pauseMs} ms.`);
+      probe.pausedFor(retryAfterMs, "It was retried");
     },
   },
   {
@@ -73,9 +66,7 @@ export const attempts: readonly InboxCase[] = [
         throw new PermanentError("There is no such customer.");
       };
       const delivery = await probe.accept(process);
-      const [letter] = await probe.died(1);
-      equal(letter?.key, (await probe.jobOf(delivery)).key);
-      match(letter.error ?? "", /There is no such customer\./);
+      match(await probe.errorOf(delivery), /There is no such customer\./);
       await probe.passes(process);
       probe.ranAs(delivery, [1]);
     },
@@ -94,8 +85,7 @@ export const attempts: readonly InboxCase[] = [
         };
       };
       const delivery = await probe.accept(process);
-      const [letter] = await probe.died(1);
-      equal(letter?.key, (await probe.jobOf(delivery)).key);
+      await probe.errorOf(delivery);
       await probe.passes(process);
       probe.ranAs(delivery, [1]);
     },
