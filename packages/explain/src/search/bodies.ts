@@ -1,4 +1,13 @@
-import { concat, fromBinary, toBase64, toBinary, utf16, utf8, type Bytes } from "./bytes.js";
+import {
+  concat,
+  fromBinary,
+  textOf,
+  toBase64,
+  toBinary,
+  utf16,
+  utf8,
+  type Bytes,
+} from "./bytes.js";
 import { jsonTexts } from "./json-texts.js";
 import type { MistakeId } from "../mistakes.js";
 
@@ -16,7 +25,7 @@ export interface BodyVariant {
  */
 export function* bodyVariants(body: Bytes, combine: boolean): Generator<BodyVariant | undefined> {
   const raw = toBinary(body);
-  const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(body);
+  const text = textOf(body);
   const bare = text.replace(/^\uFEFF/, "");
   const mark = "\xEF\xBB\xBF";
   const edits: readonly (readonly [MistakeId, readonly string[]])[] = [
@@ -81,8 +90,7 @@ const most = { small: 1_024, bytes: 16_777_216 };
  * @param isSmall whether to cut off the end at each of the first places, and not only at likely ones
  */
 export function* cutVariants(body: Bytes, isSmall: boolean): Generator<BodyVariant> {
-  const decode = (from: number, to: number) =>
-    utf8(new TextDecoder("utf-8", { ignoreBOM: true }).decode(body.subarray(from, to)));
+  const decode = (from: number, to: number) => utf8(textOf(body.subarray(from, to)));
   let left = isSmall ? most.small : most.bytes / body.length;
   for (let start = 0; start < body.length && left > 0; start += 1) {
     const lead = body[start] ?? 0;

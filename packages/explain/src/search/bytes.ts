@@ -57,3 +57,10 @@ export function fromBase64(text: string): Bytes {
 }
 
 export const toBase64 = (bytes: Uint8Array): string => btoa(toBinary(bytes));
+
+/** Decodes UTF-8, and keeps a byte order mark. */
+export const textOf = (bytes: Uint8Array): string =>
+  new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+
+export const isEqual = (one: Uint8Array, other: Uint8Array): boolean =>
+  one.length === other.length && one.every((byte, index) => byte === other[index]);

@@ -1,6 +1,6 @@
 import { mostIndentation } from "../search/json-texts.js";
 import { changedBodyBytes } from "../search/search.js";
-import { textOf, utf8 } from "./bytes.js";
+import { textOf, utf8 } from "../search/bytes.js";
 import { hmacClaimOf } from "./hmac-claim.js";
 import { judge } from "./judge.js";
 import type { Look } from "./mistake.js";

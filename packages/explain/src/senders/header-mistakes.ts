@@ -1,8 +1,7 @@
 import { headerNames } from "@svc-webhooks/core";
 import { senders, type SenderName } from "@svc-webhooks/schemes/senders";
-import { toHex } from "../search/bytes.js";
+import { toHex, utf8 } from "../search/bytes.js";
 import { headerOf, type Arrived } from "./arrived.js";
-import { utf8 } from "./bytes.js";
 import { judge } from "./judge.js";
 import type { Look, SenderMistake } from "./mistake.js";
 import { timesIn } from "./signed-time.js";

@@ -1,7 +1,7 @@
 import { sign, type Scheme } from "@svc-webhooks/core";
 import type { HmacClaim } from "@svc-webhooks/schemes";
+import { concat, utf8 } from "../search/bytes.js";
 import { headerOf, type Arrived } from "./arrived.js";
-import { concat, utf8 } from "./bytes.js";
 
 /** A digest of SHA-256. The search reports every other hash as a mistake, even the one that a scheme requires. */
 const isDigest = (one: unknown) => typeof one === "string" && /^[\da-f]{64}$/.test(one);

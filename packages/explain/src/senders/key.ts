@@ -1,5 +1,5 @@
 import type { Scheme } from "@svc-webhooks/core";
-import { isEqual, utf8 } from "./bytes.js";
+import { isEqual, utf8 } from "../search/bytes.js";
 
 /**
  * Returns the key of a secret: its text if the UTF-8 bytes of the text are the key, so that mistakes with the text can

@@ -1,7 +1,7 @@
 import { pageLink } from "@svc-webhooks/core/outcomes";
 import { explain } from "../explain.js";
+import { textOf, utf8 } from "../search/bytes.js";
 import { changedBody, exactBytes } from "./body-mistakes.js";
-import { textOf, utf8 } from "./bytes.js";
 import { hmacClaimOf, isMadeWith } from "./hmac-claim.js";
 import { keyOf } from "./key.js";
 import type { Look } from "./mistake.js";

@@ -1,6 +1,6 @@
 import type { Scheme } from "@svc-webhooks/core";
+import { textOf } from "../search/bytes.js";
 import { headerOf, type Arrived } from "./arrived.js";
-import { textOf } from "./bytes.js";
 
 /** The longest header and the start of a body in which times are looked for, in characters. */
 const longest = 1_024;
