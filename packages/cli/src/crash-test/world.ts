@@ -1,4 +1,5 @@
 import { portOf } from "../dev/app.js";
+import { jsonIn } from "../lib/json-in.js";
 import type { Context } from "../command.js";
 import type { WorldState } from "@svc-webhooks/crash-test";
 import { createClosers, type Closers } from "./closers.js";
@@ -287,11 +288,8 @@ const portFor = (url: string): Promise<number> =>
 
 /** Returns an output as JSON, or else as its lines. */
 function parsed(output: string): unknown {
-  try {
-    return JSON.parse(output) as unknown;
-  } catch {
-    return output.split("\n").filter((line) => line.trim() !== "");
-  }
+  const value = jsonIn(output);
+  return value === undefined ? output.split("\n").filter((line) => line.trim() !== "") : value;
 }
 
 const tlsRefused = (letter: string, name: string) =>

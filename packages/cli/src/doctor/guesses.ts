@@ -1,4 +1,5 @@
 import { createHash, createHmac } from "node:crypto";
+import { jsonIn } from "../lib/json-in.js";
 
 type Bytes = string | Uint8Array;
 
@@ -31,7 +32,7 @@ export interface Guess {
 export function bodyVariants(body: Uint8Array): readonly (readonly [GuessKind, Bytes])[] {
   const text = new TextDecoder().decode(body);
   const latin1 = Buffer.from(body).toString("latin1");
-  const value = parsed(text);
+  const value = jsonIn(text);
   const json = JSON.stringify(value) ?? "";
   const spaced = JSON.stringify(value, null, 1)?.replaceAll(/(,?)\n */g, (_, comma) =>
     comma === "" ? "" : ", ",
@@ -91,12 +92,4 @@ export function keyGuesses(
     ...keys.map((key) => ({ kind: "key" as const, signature: signedWith(key, body) })),
     ...forms.map((signature) => ({ kind: "form" as const, signature })),
   ];
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,5 +1,6 @@
 import type { OutcomeCode } from "@svc-webhooks/core";
 import { outcomeTexts } from "@svc-webhooks/core/outcomes";
+import { jsonIn } from "./json-in.js";
 
 /**
  * Returns the outcome that an svc-webhooks receiver states in its response: `{"status":"processed"}` or
@@ -8,16 +9,12 @@ import { outcomeTexts } from "@svc-webhooks/core/outcomes";
  */
 export function outcomeIn(caching: string | undefined, body: string): OutcomeCode | undefined {
   if (caching !== "no-store") return undefined;
-  try {
-    const { status, error } = JSON.parse(body) as {
-      readonly status?: unknown;
-      readonly error?: { readonly code?: unknown };
-    };
-    const code = error?.code ?? status;
-    return isOutcome(code) ? code : undefined;
-  } catch {
-    return undefined;
-  }
+  const { status, error } = Object(jsonIn(body)) as {
+    readonly status?: unknown;
+    readonly error?: { readonly code?: unknown } | null;
+  };
+  const code = error?.code ?? status;
+  return isOutcome(code) ? code : undefined;
 }
 
 export const isOutcome = (code: unknown): code is OutcomeCode =>

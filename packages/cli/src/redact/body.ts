@@ -1,3 +1,4 @@
+import { jsonIn } from "../lib/json-in.js";
 import { headerOf } from "../lib/delivery-headers.js";
 import type { HeaderList } from "../lib/target.js";
 import type { Redactor } from "./redactor.js";
@@ -28,12 +29,8 @@ export function bodyTextOf(headers: HeaderList, body: Uint8Array): BodyText | st
   const type = headerOf(headers, "content-type") ?? "";
   if (/^\s*application\/x-www-form-urlencoded\b/i.test(type))
     return { start, text, syntax: "form" };
-  try {
-    JSON.parse(text);
-    return { start, text, syntax: "json" };
-  } catch {
-    return "Its body is neither JSON nor an HTML form.";
-  }
+  if (jsonIn(text) === undefined) return "Its body is neither JSON nor an HTML form.";
+  return { start, text, syntax: "json" };
 }
 
 /**

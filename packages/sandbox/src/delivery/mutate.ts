@@ -1,3 +1,5 @@
+import { jsonIn } from "../lib/json-in.js";
+
 /**
  * Returns different bytes, as if the service had sent another body: a JSON object gets the member `"mutated": true`,
  * and anything else a line break.
@@ -13,12 +15,8 @@ export function mutated(body: Uint8Array): Uint8Array {
 
 /** Returns the number of members of a JSON object, or undefined if the text is something else. */
 function membersOf(text: string): number | undefined {
-  try {
-    const parsed: unknown = JSON.parse(text);
-    return typeof parsed === "object" && parsed !== null && !Array.isArray(parsed)
-      ? Object.keys(parsed).length
-      : undefined;
-  } catch {
-    return undefined;
-  }
+  const parsed = jsonIn(text);
+  return typeof parsed === "object" && parsed !== null && !Array.isArray(parsed)
+    ? Object.keys(parsed).length
+    : undefined;
 }

@@ -1,3 +1,5 @@
+import { jsonIn } from "./json-in.js";
+
 const tokens = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
 
 /** The maximum length of the result: a multiple of the text's length, and an allowance for short texts. */
@@ -11,12 +13,7 @@ const most = { times: 10, more: 20_000 };
  * multiple of the text's length.
  */
 export function indentJson(text: string): { readonly text: string } | "too_long" | undefined {
-  if (!/^\s*[{[]/.test(text)) return undefined;
-  try {
-    JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  if (!/^\s*[{[]/.test(text) || jsonIn(text) === undefined) return undefined;
   const parts: string[] = [];
   let left = text.length * most.times + most.more;
   let depth = 0;

@@ -5,7 +5,8 @@ import type { Exchange, Service } from "../service/service.js";
 import type { CallRecord } from "../state/records.js";
 import { fixedAssumption, mostSteps } from "./format.js";
 import { idNames, idPattern } from "./service-ids.js";
-import { escaped, jsonIn, mapStrings, pathOfValue } from "./template.js";
+import { jsonIn } from "../lib/json-in.js";
+import { escaped, mapStrings, pathOfValue } from "./template.js";
 
 export interface Recorded {
   /** The step as the file contains it. */

@@ -22,7 +22,8 @@ import {
 } from "./format.js";
 import type { ScenarioReport, ScenarioResult } from "./report.js";
 import { idPattern } from "./service-ids.js";
-import { fill, jsonIn, mapStrings, valueAt } from "./template.js";
+import { jsonIn } from "../lib/json-in.js";
+import { fill, mapStrings, valueAt } from "./template.js";
 import { asUsageOf, WrongStep } from "./wrong-step.js";
 
 /** The parts of the sandbox that a run uses. */

@@ -34,15 +34,6 @@ export function stringsIn(value: unknown): readonly string[] {
   return found;
 }
 
-/** Returns the value of a JSON text, or undefined if it is not JSON. */
-export function jsonIn(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 /** Returns the value at a path such as `data.0.event_id`, or undefined. */
 export function valueAt(value: unknown, path: string): unknown {
   let current = value;
