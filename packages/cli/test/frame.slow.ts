@@ -37,6 +37,8 @@ describe("wrong usage prints one line with the fix, and exits with 2", () => {
       /command event does not exist\. Did you mean events list\?/,
     ],
     ["half a command", ["send"], /Did you mean emails send\?/],
+    ["words in another order", ["sned", "email"], /Did you mean emails send\?/],
+    ["words that resemble one command", ["list", "events"], /Did you mean events list\?/],
     ["an option in place of a command", ["--verbose"], /Put options after the command\./],
     [
       "a misspelt option",
