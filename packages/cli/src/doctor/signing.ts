@@ -49,18 +49,19 @@ export interface SigningOptions {
   readonly type?: string;
 }
 
-type Required = Omit<SigningOptions, "sender"> & { readonly sender: Sender };
+/** The options with the default sender. */
+type SignedBy = Omit<SigningOptions, "sender"> & { readonly sender: Sender };
 
 /** Signs and forges deliveries with the signer of a sender. */
 export function signingOf(options: SigningOptions): Signing {
   const { sender = service, secret, previousSecrets, type } = options;
   const { form, scheme, sign } = sender;
   const isService = sender === service;
-  const given = { ...options, sender };
+  const signedBy: SignedBy = { ...options, sender };
 
   return {
     skipped: isService ? [] : skippedBy(scheme.name),
-    genuine: (body) => signatureBy(given, body, newFacts(sender)),
+    genuine: (body) => signatureBy(signedBy, body, newFacts(sender)),
 
     async headersOf(probe) {
       const { body, deliveryId, at } = probe;
@@ -78,25 +79,25 @@ export function signingOf(options: SigningOptions): Signing {
       const facts = newFacts(sender);
       return {
         body,
-        signature: await signatureBy(given, body, facts, await randomKey(sender)),
+        signature: await signatureBy(signedBy, body, facts, await randomKey(sender)),
         ...facts,
       };
     },
 
-    forgeriesOf: (body, bodies) => forgeriesOf(given, body, bodies),
+    forgeriesOf: (body, bodies) => forgeriesOf(signedBy, body, bodies),
 
     async compressed(body) {
       const facts = newFacts(sender);
       return {
         name: "a compressed body with the signature of its text",
-        signature: await signatureBy(given, body, facts),
+        signature: await signatureBy(signedBy, body, facts),
         ...facts,
         body: gzipSync(body),
         headers: { "content-encoding": "gzip" },
       };
     },
 
-    guessesOf: (body) => guessesOf(given, body),
+    guessesOf: (body) => guessesOf(signedBy, body),
 
     async explain(body, signature) {
       if (!isService) return undefined;
@@ -112,7 +113,7 @@ const newFacts = (sender: Sender): SignedFacts =>
 
 /** Resolves to the value of the signature's header, made with a key. */
 const signatureBy = async (
-  { sender, secret, type }: Required,
+  { sender, secret, type }: SignedBy,
   body: Uint8Array | string,
   facts: SignedFacts,
   key: string = secret,
@@ -123,7 +124,7 @@ const randomKey = async (sender: Sender): Promise<string> =>
   (await sender.testKeys()).signingSecret;
 
 async function forgeriesOf(
-  options: Required,
+  options: SignedBy,
   body: Uint8Array,
   bodies: Bodies,
 ): Promise<readonly Forgery[]> {
@@ -157,7 +158,7 @@ async function forgeriesOf(
   return all.filter(([, , { signature }]) => signature !== genuine);
 }
 
-async function guessesOf(options: Required, body: Uint8Array) {
+async function guessesOf(options: SignedBy, body: Uint8Array) {
   const { sender, secret, previousSecrets = [] } = options;
   const facts = newFacts(sender);
   const previous = sender.key === "public" ? [] : previousSecrets;
