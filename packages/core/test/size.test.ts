@@ -69,8 +69,8 @@ test.each([
   // that do not count for `maxConcurrent` cost 20. Errors that throw when their code is read cost 14.
   // Headers that are numbers, booleans or null, no headers, and encodings that compress nothing cost 36: bridges of
   // serverless platforms pass the first two, and some senders cannot be changed. The exported `systemClock` costs 13. The field
-  // `details` of a line costs 10: whoever reads it, such as a tool that explains a request, need not parse the text. 22 let the
-  // rings of the memory store know their state, so that a function of its own moves a record.
+  // `details` of a line costs 10: whoever reads it, such as a tool that explains a request, need not parse the text.
+  // 22 let the rings of the memory store know their state, so that a function of its own moves a record.
   ["everything for a worker", undefined, 12_758, edge],
   // Branded errors and the refusal of wrong secrets cost 142 bytes, lists of plain keys and the link 90, and
   // refused placeholders 43 and 48 more as above, refused API keys 7, keys of schemes 42, exact digits 15.

@@ -11,6 +11,8 @@ export interface SignedDelivery {
   readonly signing?: Signing | undefined;
 }
 
+export const newDeliveryId = (): string => `dlv_${crypto.randomUUID()}`;
+
 /** Omits the headers whose value is undefined. */
 export const presentOnly = (
   headers: Readonly<Record<string, string | undefined>>,

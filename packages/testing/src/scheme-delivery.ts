@@ -6,7 +6,7 @@ import {
   type SenderName,
   type SignOptions,
 } from "@svc-webhooks/schemes/senders";
-import { presentOnly, type SignedDelivery } from "./delivery.js";
+import { newDeliveryId, presentOnly, type SignedDelivery } from "./delivery.js";
 import { eventBytes } from "./event-bytes.js";
 import type { Signing } from "./signing.js";
 
@@ -56,7 +56,7 @@ export function senderOf(scheme: SenderName): Sender {
 }
 
 function valuesOf({ scheme, ...options }: SchemeDeliveryOptions): BodyValues {
-  const { at = Date.now(), deliveryId = `dlv_${crypto.randomUUID()}` } = options;
+  const { at = Date.now(), deliveryId = newDeliveryId() } = options;
   assertValid(
     Number.isFinite(at),
     "at",

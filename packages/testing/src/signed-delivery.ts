@@ -1,5 +1,5 @@
 import { assertOptions, headerNames, sign, type SecretKey } from "@svc-webhooks/core";
-import { presentOnly, type SignedDelivery } from "./delivery.js";
+import { newDeliveryId, presentOnly, type SignedDelivery } from "./delivery.js";
 import { eventBytes } from "./event-bytes.js";
 import { schemeDelivery, type SchemeDeliveryOptions } from "./scheme-delivery.js";
 
@@ -127,5 +127,3 @@ const namesFor = (options: SignedDeliveryOptions | SchemeDeliveryOptions): reado
   hasScheme(options)
     ? ["scheme", "secret", "at", "deliveryId", "type", "headers"]
     : ["scheme", "secret", "deliveryId", "attempt", "headers"];
-
-const newDeliveryId = () => `dlv_${crypto.randomUUID()}`;

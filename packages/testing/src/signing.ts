@@ -29,13 +29,6 @@ export interface Signing extends SignatureForm {
   readonly sign: (body: Uint8Array, values: SigningValues) => Promise<Signed>;
 }
 
-/** Returns a signature header in two parts: the text up to its last signature, and this signature. */
-export function splitAtSignature(value: string, prefix: string): readonly [string, string] {
-  const found = prefix ? value.lastIndexOf(prefix) : -1;
-  const at = found < 0 ? 0 : found + prefix.length;
-  return [value.slice(0, at), value.slice(at)];
-}
-
 /** How the service signs. */
 export const serviceSigning: Signing = {
   ...service.form,

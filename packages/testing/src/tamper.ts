@@ -1,7 +1,8 @@
 import { assertValid, type SecretKey } from "@svc-webhooks/core";
+import { splitAtSignature } from "@svc-webhooks/schemes/senders";
 import { assertDelivery } from "./assert-delivery.js";
 import type { SignedDelivery } from "./delivery.js";
-import { signingOf, splitAtSignature, type Signing, type SigningValues } from "./signing.js";
+import { signingOf, type Signing, type SigningValues } from "./signing.js";
 
 interface SigningOptions {
   /**

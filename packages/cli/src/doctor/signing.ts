@@ -2,7 +2,7 @@ import { createHash, createHmac } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { headerNames } from "@svc-webhooks/core";
 import { explain } from "@svc-webhooks/explain";
-import { service, type Sender } from "@svc-webhooks/schemes/senders";
+import { service, splitAtSignature, type Sender } from "@svc-webhooks/schemes/senders";
 import { isStaleAt } from "../schemes/stale.js";
 import type { Bodies } from "./bodies.js";
 import {
@@ -246,11 +246,12 @@ function shortened(
   signature: string,
   { form: { prefix } }: Sender,
 ): readonly (readonly [name: string, signature: string])[] {
-  const start = prefix === "" ? 0 : signature.lastIndexOf(prefix) + prefix.length;
-  const [before, digits] = [signature.slice(0, start), signature.slice(start)];
+  const [before, digits] = splitAtSignature(signature, prefix);
+  // Without a prefix, nothing is left: the empty signature is another forgery.
+  const withoutDigits = [[`${prefix} without digits`, before]] as const;
   return [
     ["the first 16 digits of a signature", before + digits.slice(0, 16)],
-    [`${prefix || "a header"} without digits`, before],
+    ...(before === "" ? [] : withoutDigits),
     ["a signature whose first digit is wrong", before + digits.replace(/^./, otherDigit)],
     ["a signature whose last digit is wrong", before + digits.replace(/[\w+/](?==*$)/, otherDigit)],
   ];

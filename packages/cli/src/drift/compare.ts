@@ -49,7 +49,7 @@ export function comparisonWith(schema: StandardSchemaV1, areFieldsExpected: bool
   };
 }
 
-/** Returns whether `others` contains a path or one above it. They are written as JSON names, each followed by a comma. */
+/** Returns whether `others` contains a path or one above it. Each of its names is JSON, followed by a comma. */
 function isWithin(path: readonly string[], others: ReadonlySet<string>): boolean {
   let around = "";
   return path.some((name) => {

@@ -1,6 +1,6 @@
 /*
- * Messages of the PostgreSQL protocol, version 3. A message has a type of one byte, a length of four, which counts itself,
- * and a body. The first messages of a client have no type.
+ * Messages of the PostgreSQL protocol, version 3. A message has a type of one byte, a length of four, which counts
+ * itself, and a body. The first messages of a client have no type.
  */
 
 export interface Message {

@@ -102,7 +102,7 @@ export async function search(runner: Runner, options: SearchOptions): Promise<Re
     remarks: readonly string[] = [],
   ): ReportPage {
     const report = {
-      ...factsOf(expected, options),
+      ...partsKnownFrom(expected, options),
       findings: findings.filter((one) => !isAccepted(options)(one)),
       accepted: findings.filter(isAccepted(options)),
       tried,
@@ -139,7 +139,7 @@ async function confirmed(
 }
 
 /** Returns the parts of a report that the undisturbed history and the options determine. */
-function factsOf(expected: Expected, { events, blind, seed, only }: SearchOptions) {
+function partsKnownFrom(expected: Expected, { events, blind, seed, only }: SearchOptions) {
   const { undisturbed } = expected;
   return {
     version: 1,

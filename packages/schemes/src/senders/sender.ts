@@ -30,6 +30,25 @@ export interface SignatureForm {
   readonly idField?: string | undefined;
 }
 
+/**
+ * Returns the value of a signature's header in two parts: the text up to its last signature, and this signature.
+ *
+ * @param prefix the text directly before a signature. May be empty
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { splitAtSignature } from "@svc-webhooks/schemes/senders";
+ *
+ * assert.deepEqual(splitAtSignature("t=1,v1=0a", "v1="), ["t=1,v1=", "0a"]);
+ * ```
+ */
+export function splitAtSignature(value: string, prefix: string): readonly [string, string] {
+  const found = prefix ? value.lastIndexOf(prefix) : -1;
+  const at = found < 0 ? 0 : found + prefix.length;
+  return [value.slice(0, at), value.slice(at)];
+}
+
 /** The two halves of a key. They are equal for HMAC. */
 export interface TestKeys {
   /** The receiver's option `secret`, which verifies. */

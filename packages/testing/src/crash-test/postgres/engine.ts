@@ -155,7 +155,10 @@ const tablesQuery = `
 /** Names a row. A column with the name of the row would hide it. */
 const alias = "crash_test_row";
 
-/** Returns a query for the name of a table, and for the columns of its rows that are compared, in the order in which the rows were written. */
+/**
+ * Returns a query for the name of a table, and for the columns of its rows that are compared, in the order in which the
+ * rows were written.
+ */
 function readingOf({ name, natural }: Table): string {
   const left = ["xmin", "cmin", "ctid", ...natural].map(literal).join(", ");
   const order = `${alias}.xmin::text::bigint, ${alias}.cmin::text::int, ${alias}.ctid`;

@@ -12,7 +12,7 @@ const unusual =
   '{ "n":1.0,\r\n"e":1e3, "u":"\\u00e9\\/", "k":1, "k":2, "2":0, "1":0, "big":12345678901234567890, "z":-0, "price":"$& $$", ';
 
 const withUnusual = (json: string) => `${json.replace("{", () => unusual)}\r\n `;
-/** The length of the text of a large body. With the rest of its event, the body stays below 100 KiB, Express's default limit. */
+/** The length of the text of a large body. Its event stays below 100 KiB, Express's default limit. */
 const largeBytes = 96 * 1_024;
 const marked = (json: string) => `\uFEFF${json}`;
 

@@ -1,9 +1,10 @@
 import { gzipSync } from "node:zlib";
 import { headerNames } from "@svc-webhooks/core";
+import { splitAtSignature } from "@svc-webhooks/schemes/senders";
 import { fixture } from "../../fixture.js";
 import type { Sending } from "../../http-sender.js";
 import { senderOf } from "../../scheme-delivery.js";
-import { signingOf, splitAtSignature } from "../../signing.js";
+import { signingOf } from "../../signing.js";
 import { tamper } from "../../tamper.js";
 import type { ReceiverProbe, UniqueDelivery } from "../probe.js";
 import type { ReceiverCase } from "./case.js";
