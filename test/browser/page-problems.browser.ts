@@ -139,7 +139,7 @@ describeWithBrowser("a page under test", () => {
 
     test.each([
       [{ colorScheme: "dark" }, "(prefers-color-scheme: dark)"],
-      [{ reducedMotion: "reduce" }, "(prefers-reduced-motion: reduce)"],
+      [{ reducedMotion: "no-preference" }, "(prefers-reduced-motion: no-preference)"],
       [{ forcedColors: "active" }, "(forced-colors: active)"],
       [{ viewport: { width: 320, height: 600 } }, "(width: 320px) and (height: 600px)"],
       [{ javaScriptEnabled: false }, "(scripting: none)"],

@@ -240,7 +240,7 @@ export const badAdapters: Readonly<Record<string, Adapter>> = {
       return texts.length > 1 ? Buffer.from(texts.join("")) : bytes;
     },
   }),
-  "responds to a body in 100,000 one-byte chunks, whether its signature is valid or not": bad({
+  "responds to a body in 20,000 one-byte chunks, whether its signature is valid or not": bad({
     read(request, limit) {
       let pieces = 0;
       return new Promise((resolve, reject) => {

@@ -27,7 +27,7 @@ const all = pagesAndSources
   .filter(runsHere)
   .filter(({ name }) => name !== failing);
 // Each block is a process. `npm test` compiles all of them.
-const blocks = eachNth(all, 4);
+const blocks = eachNth(all, 6);
 const { run } = await compileBlocks(blocks);
 
 /** The service that the blocks call, with a failed delivery. */

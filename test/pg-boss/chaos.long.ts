@@ -6,7 +6,7 @@ import { installed } from "./install.js";
 
 /** The number of events of each run, and its seeds: by default, a new one. */
 const env = {
-  CHAOS_EVENTS: process.env["CHAOS_EVENTS"] ?? sized("200", "1000"),
+  CHAOS_EVENTS: process.env["CHAOS_EVENTS"] ?? sized("100", "1000"),
   CHAOS_SEED: process.env["CHAOS_SEED"] ?? String(Date.now() % 100_000),
 };
 

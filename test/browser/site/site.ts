@@ -58,19 +58,28 @@ export interface Served {
   readonly responses: readonly { readonly path: string; readonly bytes: number }[];
 }
 
+const compressed = new Map<string, Buffer>();
+
+/** Returns a file as a response with gzip. */
+function gzipped(file: string): Buffer {
+  const body = compressed.get(file) ?? gzipSync(readFileSync(file));
+  compressed.set(file, body);
+  return body;
+}
+
 /** Serves the built site until the test ends, compressed. */
 export async function serveSite(): Promise<Served> {
   const site = await builtSite();
   const responses: { path: string; bytes: number }[] = [];
   const port = await listen(({ url = "/" }, response) => {
     const path = new URL(url, "http://site").pathname;
-    const file = fileAt(site, path);
-    const type = extname(file ?? "404.html");
-    const text = readFileSync(file ?? join(site, "404.html"));
+    const found = fileAt(site, path);
+    const file = found ?? join(site, "404.html");
+    const type = extname(file);
     // Pictures are compressed already.
-    const body = type === ".webp" ? text : gzipSync(text);
+    const body = type === ".webp" ? readFileSync(file) : gzipped(file);
     responses.push({ path, bytes: body.length });
-    response.writeHead(file === undefined ? 404 : 200, {
+    response.writeHead(found === undefined ? 404 : 200, {
       "content-type": types[type] ?? "application/octet-stream",
       ...(type !== ".webp" && { "content-encoding": "gzip" }),
     });
