@@ -5,8 +5,8 @@ import { assertOption } from "./texts/assert.js";
 export { assertOptions } from "./texts/assert.js";
 
 /**
- * For adapters and stores: asserts `ok`, which is whether the value of `option` is valid. `text` states
- * the cause and the fix in whole sentences. The link to the page of errors is added.
+ * For adapters and stores: asserts `ok`, that is, that the value of `option` is valid. `text` states the cause and
+ * the fix in whole sentences. The error appends the link to the page of errors.
  *
  * @throws ReceiverConfigError `invalid_option`
  *
@@ -25,8 +25,8 @@ export function assertValid(ok: unknown, option: string, text: string): asserts 
 }
 
 /**
- * For adapters: asserts that `value` can receive deliveries. Call it where `webhooks(value)` is called,
- * so that a mistake is reported when the app starts.
+ * For adapters: asserts that `value` can receive deliveries. Call it in `webhooks(value)` itself, not in the
+ * handler that it returns, so that a mistake is reported when the app starts.
  *
  * @throws ReceiverConfigError `invalid_option`, for example for options in place of a receiver
  *

@@ -16,7 +16,7 @@ export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   after(delayMs, run) {
-    // An object with `unref` on Node and Bun, a number elsewhere.
+    // `setTimeout` returns an object with `unref` on Node and Bun, and a number elsewhere.
     const timer: unknown = setTimeout(run, delayMs);
     (timer as { unref?: () => void }).unref?.();
     return () => clearTimeout(timer as number);

@@ -2,8 +2,8 @@ import { WebhookError } from "./errors.js";
 import type { DeadlineCall, MaybePromise } from "./store.js";
 
 /**
- * The names of a delivery's headers in lower case (interface document, "Delivery headers"). The
- * signature covers none of them.
+ * The lower-case names of a delivery's headers (interface document, "Delivery headers"). The signature covers none
+ * of these headers.
  */
 export const headerNames = {
   signature: "x-svc-signature",
@@ -18,8 +18,8 @@ export const headerNames = {
 export type SignedBody = Readonly<Record<string, unknown>>;
 
 /**
- * One header as frameworks represent it. A list holds the values of a repeated header. Some bridges set numbers or
- * booleans, which are read as text, or null for a header that is absent.
+ * The value of a header as frameworks represent it: a list for a repeated header, undefined or null for an absent
+ * one. Numbers and booleans, which some bridges pass, are read as text.
  */
 export type HeaderValue =
   string | number | boolean | readonly (string | number | boolean)[] | null | undefined;
@@ -38,34 +38,31 @@ export type DeliveryHeaders =
 export type HeaderLookup = (lowerCaseName: string) => string;
 
 /**
- * Reads the whole body. Called at most once. `limit` is `maxBodyBytes`: stop reading as soon as the
- * body exceeds it. `call.signal` is aborted after `bodyTimeoutMs`: release the bytes read so far.
- * Throw or reject with a `BodyError`; any other error ends the delivery as `body_unavailable`.
+ * Reads the whole body. Called at most once. `limit` is `maxBodyBytes`: stop reading as soon as the body exceeds
+ * it. When `call.signal` is aborted, after `bodyTimeoutMs`, release the bytes read so far. To choose the outcome,
+ * throw or reject with a `BodyError`; any other error ends the delivery as `body_unavailable`.
  */
 export type BodyReader = (limit: number, call: DeadlineCall) => MaybePromise<Uint8Array>;
 
 /** One HTTP request from the service, as an adapter passes it to the receiver. */
 export interface Delivery {
-  /** The request method as received. Any other than `POST` ends as `method_not_allowed`. */
+  /** The request method as received. Any method except `POST` ends the delivery as `method_not_allowed`. */
   readonly method: string;
-  /** Null and undefined, which test events of some platforms contain, mean that the request has no headers. */
+  /** The request's headers. Null and undefined, which some platforms' test events contain, count as no headers. */
   readonly headers: DeliveryHeaders;
   /**
-   * The exact bytes received, or a function that reads them. It is not called for a request that is
+   * The exact bytes received, or a function that reads them. The function is not called for a request that is
    * refused without its body.
    */
   readonly body: Uint8Array | BodyReader;
   /**
-   * For adapters: the fix if other code consumed or cut the bytes. It ends the line that
-   * `body_unavailable` prints.
+   * For adapters: the fix if other code consumed or truncated the body. The log line of `body_unavailable` ends
+   * with it.
    */
   readonly fix?: string | undefined;
 }
 
-/**
- * A verified delivery, to store and to pass to `resume()`: the service's headers and the exact
- * bytes.
- */
+/** A verified delivery that can be stored and passed to `resume()`: the sender's headers and the exact body. */
 export interface StoredDelivery extends Delivery {
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body: Uint8Array;
@@ -81,14 +78,13 @@ export interface ForgetTarget {
    */
   readonly body?: Uint8Array | undefined;
   /**
-   * The headers of the delivery. Required with `dedupeBy: "event"` if the scheme reads the type from a header,
-   * as the schemes for GitHub and Shopify do. A stored delivery has them:
-   * `forget({ deliveryId, ...delivery })`.
+   * The headers of the delivery. Required with `dedupeBy: "event"` if the scheme reads the type from a header, as
+   * the schemes for GitHub and Shopify do. A stored delivery contains them: `forget({ deliveryId, ...delivery })`.
    */
   readonly headers?: DeliveryHeaders | undefined;
 }
 
-/** The sender's own headers. A stored delivery keeps no others. */
+/** Returns the headers that a stored delivery keeps: the sender's own, and no others. */
 export const storedHeaders = (
   header: HeaderLookup,
   names: readonly string[] = Object.values(headerNames),
@@ -119,8 +115,8 @@ export const storedHeaders = (
  */
 export function serializeDelivery({ method, headers, body }: StoredDelivery): string {
   let base64 = "";
-  // Slices fit on the stack, and their length is a multiple of 3 bytes, so that only the last one is padded.
-  // `apply` accepts a list of bytes and needs a sixth of the time of `...`.
+  // Each slice is short enough to be passed as arguments, and its length is a multiple of 3 bytes, so that only the
+  // last slice is padded. `apply` takes a sixth of the time of `...`.
   for (let at = 0; at < body.length; at += sliceBytes) {
     const slice: ArrayLike<number> = body.subarray(at, at + sliceBytes);
     base64 += btoa(String.fromCharCode.apply(null, slice as number[]));
@@ -131,8 +127,8 @@ export function serializeDelivery({ method, headers, body }: StoredDelivery): st
 const sliceBytes = 8_190;
 
 /**
- * Reads the output of `serializeDelivery`: its text, or the object that a database driver parsed from a
- * JSON column.
+ * Parses the output of `serializeDelivery`: its text, or the object that a database driver parsed from a JSON
+ * column.
  *
  * @throws WebhookError `invalid_delivery` for any other value
  *
@@ -163,8 +159,7 @@ export function parseDelivery(stored: unknown): StoredDelivery {
       return { method, headers: headers as StoredDelivery["headers"], body: bytes };
     }
   } catch {
-    // Text that is not JSON, a value that is not an object, and invalid base64 throw the same error as a wrong
-    // field.
+    // Invalid JSON, a value that is not an object and invalid base64 are reported below, like a wrong field.
   }
   throw new WebhookError(
     "invalid_delivery",

@@ -1,4 +1,4 @@
-/** For packages that make an inbox of a queue engine. `core/inbox` has what Workers load too. */
+/** For packages that build an inbox on a queue engine. Functions that Workers load too are in `core/inbox`. */
 export { roomGuard, shared, within } from "./inbox/engine-call.js";
 export {
   assertPartition,

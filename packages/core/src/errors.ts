@@ -1,21 +1,21 @@
 import { extension, pages } from "./lib/page-link.js";
 
 /**
- * Marks the errors of all `@svc-webhooks` packages. Registered globally, because ESM and CommonJS
- * may each load a copy of a package.
+ * The key of the property that marks the errors of all `@svc-webhooks` packages. Registered globally, because ESM
+ * and CommonJS may each load a copy of a package.
  */
 const brand = Symbol.for("svc-webhooks.error");
 
 /**
- * The base class of all errors of these packages. Match on `code`, which is stable; the message may
- * change. Nine codes have no class of their own:
- * - `not_sent`: a store throws it if a call has not left this process, for example because its client
- *   has no connection. The receiver then has no claim to release.
+ * The base class of all errors of these packages. Match on `code`, which is stable; the message may change. These
+ * codes, among others, have no class of their own:
+ * - `not_sent`: a store throws it if it did not send a call, for example because its client has no connection. The
+ *   receiver then has no claim to release.
  * - `handler_failed`: a store's `complete` throws it if the work of a run failed although its handler resolved.
- * - `invalid_delivery`: `parseDelivery` throws it for a value that `serializeDelivery` did not write.
+ * - `invalid_delivery`: `parseDelivery` throws it for a value that `serializeDelivery` did not return.
  * - `store_timeout`: `forget` and `peek` reject with it if the store does not reply within `storeTimeouts.release`.
- * - `not_newest_first`, `unreadable_list`, `clock_behind`, `missing_body`: `reconcile` rejects a list of deliveries that
- *   it cannot compare.
+ * - `not_newest_first`, `unreadable_list`, `clock_behind`, `missing_body`: `reconcile` rejects a list of deliveries
+ *   that it cannot compare.
  * - `invalid_job`: `runJob` reports it for the data of a job that an inbox did not write.
  */
 export class WebhookError<Code extends string = string> extends Error {
@@ -30,8 +30,8 @@ export class WebhookError<Code extends string = string> extends Error {
 }
 
 /**
- * Returns the code of an error of these packages, and undefined for any other value. A mail API's own
- * `{ code: "permanent_error" }` must not park an event.
+ * Returns the code of an error of these packages, or undefined for any other value: a mail API's own
+ * `{ code: "permanent_error" }`, for example, must not park an event.
  *
  * @example
  * ```ts
@@ -52,7 +52,7 @@ export function codeOf(error: unknown): string | undefined {
   try {
     return (Object(error) as { readonly [brand]?: string })[brand];
   } catch {
-    // A proxy that throws.
+    // A proxy that throws is not an error of these packages.
     return undefined;
   }
 }
@@ -61,26 +61,26 @@ export function codeOf(error: unknown): string | undefined {
 export type ReceiverConfigErrorCode =
   /** An option, or a member of an option, does not exist. */
   | "unknown_option"
-  /** A value has the wrong type or is out of its range. */
+  /** A value has the wrong type or is outside its range. */
   | "invalid_option"
   /**
-   * A signing secret is empty, duplicated, expired, in quotes, surrounded by white space or not
-   * well-formed text.
+   * A signing secret is not usable, for example because it is empty, duplicated, expired, in quotes, a placeholder,
+   * surrounded by white space or not well-formed text.
    */
   | "invalid_secret"
   /** `on` is empty, a key has a misplaced `*`, or a handler is not a function. */
   | "invalid_handler"
   /** The store is shared, or another receiver uses it, and there is no explicit `name`. */
   | "missing_name"
-  /** `dedupeBy: "event"` requires `eventId`. */
+  /** `dedupeBy` is `"event"`, but neither the options nor the scheme have an `eventId`. */
   | "missing_event_id"
-  /** `maxRuns` requires `onParked`. */
+  /** `maxRuns` is set without `onParked`, although not every handler runs from a queue. */
   | "missing_on_parked";
 
 /**
- * Reports invalid options or arguments in any of these packages. It is thrown by the function that receives
- * them, never while a delivery is handled. The message states the cause and the fix, shorter on edge platforms, and
- * links to `docs/configuration-errors.md`. Neither the message nor a property ever contains a key.
+ * Reports invalid options or arguments in any of these packages. It is thrown by the function that receives them,
+ * never while a delivery is handled. The message states the cause and the fix (on edge platforms, only which option
+ * is invalid), and links to `docs/configuration-errors.md`. Neither the message nor a property ever contains a key.
  */
 export class ReceiverConfigError extends WebhookError<ReceiverConfigErrorCode> {
   override readonly name = "ReceiverConfigError";
@@ -90,7 +90,7 @@ export class ReceiverConfigError extends WebhookError<ReceiverConfigErrorCode> {
    */
   readonly option: string;
 
-  /** @param text whole sentences: the cause and the fix. The link to the page is added. */
+  /** @param text whole sentences: the cause and the fix; the constructor adds the link to the page */
   constructor(code: ReceiverConfigErrorCode, option: string, text: string) {
     super(code, `${text} ${pages}docs/configuration-errors${extension}#${code}`);
     this.option = option;
@@ -100,10 +100,10 @@ export class ReceiverConfigError extends WebhookError<ReceiverConfigErrorCode> {
 /** The ways in which reading a body can fail. The delivery's outcome has the same code. */
 export type BodyErrorCode = "body_too_large" | "body_unavailable" | "aborted";
 
-/** The error with which a body reader rejects. Its code becomes the outcome of the delivery. */
+/** The error that a body reader throws or rejects with. Its code becomes the outcome of the delivery. */
 export class BodyError extends WebhookError<BodyErrorCode> {
   override readonly name = "BodyError";
-  /** The cause and its fix, for the operator. Printed, never sent. */
+  /** The cause and its fix, for the operator. It is logged, but never sent. */
   readonly hint: string | undefined;
 
   constructor(code: BodyErrorCode, hint?: string) {

@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from "./standard-schema.js";
 
-/** An event of a receiver without `events`: the signed JSON object, with its type. */
+/** An event as handlers of a receiver without `events` receive it: the signed JSON object, with its type. */
 export interface AnyEvent {
   readonly type: string;
   readonly [field: string]: unknown;
@@ -12,15 +12,15 @@ export interface Fields {
 }
 
 /**
- * An event whose type `events` does not list. No part of it has been validated. A field that is optional in a
- * listed event has that type here too, so that a union of both has it after `event.type === "email.sent"`. A
- * field that listed events require is `never`; read it with {@link fieldsOf}.
+ * An event whose type `events` does not list. No part of it has been validated. A field that is optional in a listed
+ * event has the same type here, so it can be read from a union of both after `event.type === "email.sent"`. A field
+ * that a listed event requires is `never`; read it with {@link fieldsOf}.
  */
 export type UnknownEvent<Listed = never> = Fields & { readonly type: string } & {
   readonly [Field in Exclude<FieldOf<Listed>, "type">]: Unvalidated<ValueOf<Listed, Field>>;
 };
 
-/** The names of fields, without those that an index signature allows. */
+/** The names of an event's fields, except those that only an index signature allows. */
 type FieldOf<Event> = Event extends unknown
   ? keyof { [Field in keyof Event as string extends Field ? never : Field]: unknown }
   : never;
@@ -60,7 +60,7 @@ type Prefixes<Type extends string> = Type extends `${infer Head}.${infer Rest}`
   : never;
 
 /**
- * The keys that `on` accepts: any string without `events`, otherwise its types, their prefix
+ * The keys that `on` accepts: any string if there is no `events`, otherwise the types in `events`, their prefix
  * patterns and `"*"`.
  */
 export type HandlerKey<Events> = [TypeOf<Events>] extends [never]
@@ -94,11 +94,11 @@ export type EventFor<Events, Key extends string, Keys extends string = Key> = [
     ? OutputOf<Events[Key]>
     : OutputOf<Events[Remaining<TypeOf<Events>, Key, Keys>]> | UnknownEvent<ListedIn<Events>>;
 
-/** Each event that `events` lists. */
+/** The union of the events that `events` lists. */
 export type ListedIn<Events> = OutputOf<Events[TypeOf<Events>]>;
 
 /**
- * Returns whether an event has a type. Also narrows unions with {@link UnknownEvent}.
+ * Returns whether an event has this type, and narrows it accordingly, even in a union with {@link UnknownEvent}.
  *
  * @example
  * ```ts
@@ -129,8 +129,8 @@ type OfType<Event, Type> = [Extract<Event, { readonly type: Type }>] extends [ne
   : Extract<Event, { readonly type: Type }>;
 
 /**
- * Returns an object with its fields typed as unknown, for those that its type does not name: schemas let
- * unknown fields through. For undefined and null it returns an empty object.
+ * Returns `object` with all fields typed as unknown, to read those that its type does not name: schemas let such
+ * fields through. Returns an empty object for undefined and null.
  *
  * @example
  * ```ts
@@ -147,7 +147,7 @@ type OfType<Event, Type> = [Extract<Event, { readonly type: Type }>] extends [ne
 export const fieldsOf = (object: object | null | undefined): Fields => (object ?? {}) as Fields;
 
 /**
- * A schema that checks nothing, to give an event a type without a validator.
+ * Returns a schema that validates nothing, to give an event a type without a validator.
  *
  * @example
  * ```ts
@@ -173,14 +173,14 @@ export const typed = <Event extends { readonly type: string }>(): StandardSchema
   },
 });
 
-/** The schemas of a union of events, by their `type`. */
+/** The schemas of a union of events, by event type. */
 export type SchemasOf<Union extends { readonly type: string }> = {
   readonly [Event in Union as Event["type"]]: StandardSchemaV1<Event>;
 };
 
 /**
- * Types the handlers with a union of events, such as the one from the sender's own package. It validates
- * nothing, and is an empty object at run time.
+ * Returns `events` for a union of events, such as that of the sender's own package, so that handlers are typed. It
+ * validates nothing: at run time, it is an empty object.
  *
  * @example
  * ```ts

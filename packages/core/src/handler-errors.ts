@@ -2,9 +2,9 @@ import { explain } from "#texts";
 import { ReceiverConfigError, WebhookError } from "./errors.js";
 
 /**
- * Thrown by a handler for an event that can never succeed. Once `onParked` has resolved, the record is
- * parked and the response is 200. Without `onParked`, `onHandlerError` receives the error and the event
- * is stored nowhere else. Code: `permanent_error`.
+ * Thrown by a handler for an event that can never succeed. Once `onParked` has resolved, the record is parked and
+ * the response is 200. Without `onParked`, `onHandlerError` receives the error, the record is parked, and the event
+ * itself is stored nowhere. Code: `permanent_error`.
  */
 export class PermanentError extends WebhookError<"permanent_error"> {
   override readonly name = "PermanentError";
@@ -15,18 +15,18 @@ export class PermanentError extends WebhookError<"permanent_error"> {
 }
 
 /**
- * Thrown by a handler to choose the time of the next attempt: the response is 500 with
- * `Retry-After`. Code: `retry_error`. Building it never throws, because a handler could mistake that
- * error for a permanent one: if `retryAfterMs` is not a number, it is NaN, `Retry-After` is 1 s, and the
- * message is that of a `ReceiverConfigError` `invalid_option`, which is the `cause` if none is given.
+ * Thrown by a handler to choose the time of the next attempt: the response is 500 with `Retry-After`. Code:
+ * `retry_error`. The constructor never throws, because a handler could mistake its error for a permanent one: if
+ * `retryAfterMs` is not a number, the property is NaN, `Retry-After` is 1 s, and the message is that of a
+ * `ReceiverConfigError` `invalid_option`, which is also the default `cause`.
  */
 export class RetryError extends WebhookError<"retry_error"> {
   override readonly name = "RetryError";
-  /** The pause in milliseconds from now. Sent as whole seconds, rounded up, 1 … 86,400. */
+  /** The time until the next attempt, in milliseconds. Sent as whole seconds, rounded up, 1 … 86,400. */
   readonly retryAfterMs: number;
 
   constructor(options: { readonly retryAfterMs: number } & ErrorOptions) {
-    // JavaScript callers may pass anything.
+    // JavaScript callers may omit the options or pass a value that is not a number.
     const given: unknown = (options as Partial<typeof options> | undefined)?.retryAfterMs;
     const retryAfterMs = typeof given === "number" ? given : NaN;
     const option = "retryAfterMs";

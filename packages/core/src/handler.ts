@@ -3,10 +3,10 @@ import type { AnyEvent, EventFor, HandlerKey } from "./events.js";
 import type { DeliveryFacts } from "./outcome.js";
 
 /**
- * Your code for one event. If it returns or resolves, the event is processed and never handled again. If it
- * throws, the response is 500 and the sender's next attempt calls it again; throw `RetryError` to choose when,
- * or `PermanentError` if the event can never succeed. A handler may start more than once for one event, so make
- * it idempotent (`context.idempotencyKey`).
+ * Your code for one event. If it returns or resolves, the event is processed and never handled again. If it throws
+ * or rejects, the response is 500, and the sender's next attempt calls it again; throw `RetryError` to choose when,
+ * or `PermanentError` if the event can never succeed. A handler may start more than once for one event, so make it
+ * idempotent (`context.idempotencyKey`).
  */
 export type Handler<Event = AnyEvent> = (
   this: void,
@@ -15,8 +15,8 @@ export type Handler<Event = AnyEvent> = (
 ) => HandlerResult;
 
 /**
- * Any value except an iterator: the body of a generator (`async function*`) would never run. A promise
- * is awaited; the value is not used.
+ * Any value except an iterator, because the body of a generator (`async function*`) would never run. A promise is
+ * awaited; its value is not used.
  */
 export type HandlerResult =
   | (object & { readonly next?: never })
@@ -31,15 +31,15 @@ export type HandlerResult =
   | void;
 
 /**
- * Handlers by exact type (`"email.sent"`), by prefix (`"email.*"`) and for all other types (`"*"`). Only
- * the most specific one runs. Use this type for a map declared outside `createReceiver`; each pattern
- * then receives the union of all types that it matches.
+ * Handlers by exact type (`"email.sent"`), by prefix (`"email.*"`) and for all other types (`"*"`). Only the most
+ * specific handler runs. Use this type for a map declared outside `createReceiver`; each pattern then receives the
+ * union of all types that it matches.
  */
 export type Handlers<Events = {}> = {
   readonly [Key in HandlerKey<Events>]?: Handler<EventFor<Events, Key>> | undefined;
 };
 
-/** The reason for which `context.signal` was aborted. */
+/** The reason why `context.signal` was aborted. */
 export interface SignalReason extends Error {
   /**
    * `lease_lost`: another run may have started, so stop. `handler_timeout`: the response has been sent;
@@ -49,18 +49,18 @@ export interface SignalReason extends Error {
 }
 
 interface ContextFields extends Omit<DeliveryFacts, "dedupe" | "run" | "fence"> {
-  /** The event's type, from the signed body. */
+  /** The event's type: from the signed body, unless the scheme reads it from a header. */
   readonly type: string;
-  /** `X-SVC-Delivery-Id`, 1 … 256 visible ASCII characters without a comma. Unsigned. */
+  /** The unsigned `X-SVC-Delivery-Id`, or the scheme's delivery id: 1 … 256 visible ASCII characters, no comma. */
   readonly deliveryId: string;
   /**
    * True if `eventId` comes from the signed body (option `eventId`), false if it comes from the unsigned
-   * `X-SVC-Event-Id`.
+   * `X-SVC-Event-Id` or is absent.
    */
   readonly eventIdSigned: boolean;
   /**
-   * 32 hex digits, the same for every attempt and run of this event and across key rotations. Pass
-   * it to payment and mail APIs.
+   * Identifies the event: 32 hex digits, the same for every attempt and run, even after a key rotation. Pass it to
+   * payment and mail APIs.
    */
   readonly idempotencyKey: string;
   /**
@@ -75,9 +75,9 @@ interface ContextFields extends Omit<DeliveryFacts, "dedupe" | "run" | "fence"> 
 /** The fields of a run with a claim. */
 interface ClaimedRun {
   readonly dedupe: "verified";
-  /** The receiver's count: 1 for the first start of a handler for this record. */
+  /** The number of this run, counted by the receiver: 1 for the first run of this record. */
   readonly run: number;
-  /** A number that grows with every run of this record. Let your database refuse writes with a smaller one. */
+  /** A number that grows with every run of this record. Have your database reject writes with a smaller fence. */
   readonly fence: number;
 }
 

@@ -1,8 +1,8 @@
 /**
  * The destination of log lines: `console`, pino, winston, the logger of Fastify, or anything else with these
- * methods. A method is called with a text and fields, or with fields and a text if the logger has a method
- * `bindings`: pino and Fastify drop everything after a text. The text alone is complete; `console` receives
- * only the text.
+ * methods. Each method is called with a text and fields. If the logger has a method `bindings`, the fields come
+ * first, because pino and Fastify drop everything after a text. The text alone is complete; `console` receives
+ * nothing else.
  */
 export interface Logger {
   info(text: string, fields: LogFields): unknown;
@@ -19,7 +19,7 @@ export interface LogFields {
   readonly deliveryId?: string;
   /** The event's type; at most 500 characters, with everything except printable ASCII escaped. */
   readonly type?: string;
-  /** The receiver's number of runs of this event. */
+  /** The number of this run, counted by the receiver. */
   readonly run?: number;
   /** The part of the text that describes this case; at most 500 characters, escaped like the type. */
   readonly details?: string;

@@ -3,7 +3,7 @@ import { isWhole } from "./lib/is-whole.js";
 import { hasMethods, readOptions, type Complete, type OptionTable } from "./setup/table.js";
 import type { DeliveryStore, RecordState } from "./store.js";
 
-/** The options of {@link memoryStore}. An unknown option is an error: `unknown_option`. */
+/** The options of {@link memoryStore}. An unknown option causes the error `unknown_option`. */
 export interface MemoryStoreOptions {
   /** The maximum number of records, 1 … 10,000,000. Default 100,000. Errors: `invalid_option`. */
   readonly maxRecords?: number | undefined;
@@ -16,10 +16,7 @@ const optionTable: OptionTable<Complete<MemoryStoreOptions>> = {
   clock: () => [systemClock, hasMethods("after")],
 };
 
-/**
- * A record's last owner, and the counters that the next one continues from. Cleared when the record
- * is done.
- */
+/** A record's last owner, and the counters that the next owner continues from. Cleared when the record is done. */
 interface Owner {
   readonly fence: number;
   run: number;
@@ -29,9 +26,9 @@ interface Owner {
 }
 
 /**
- * A record, linked into the ring of its state. A ring starts and ends at its head and is ordered
- * from the oldest record. The order of a Map is not used, because finding its first key walks over all
- * keys removed before it (26 µs at capacity).
+ * A record, linked into the ring of its state. A ring starts and ends at its head, with the oldest record first. The
+ * order of a Map is not used, because finding its first key walks over all keys removed before it (26 µs at
+ * capacity).
  */
 class DeliveryRecord {
   previous: DeliveryRecord = this;
@@ -57,7 +54,7 @@ function unlink({ previous, next }: DeliveryRecord): void {
   next.previous = previous;
 }
 
-/** Makes the record the newest of a ring, whose state it takes. */
+/** Makes the record the newest of a ring, and gives it the ring's state. */
 function moveTo(
   head: DeliveryRecord,
   record: DeliveryRecord,
@@ -77,7 +74,7 @@ function moveTo(
 const isLeased = (owner: Owner | undefined, now: number): owner is Owner =>
   owner?.token !== undefined && now < owner.leaseEndsAt;
 
-/** Returns the state that a peek reports. Changes nothing, so an expired record stays until a call removes it. */
+/** Returns the state that `peek` reports. Changes nothing: an expired record stays until another call removes it. */
 function stateOf(record: DeliveryRecord | undefined, now: number): RecordState | undefined {
   if (!record || now >= record.expiresAt) return undefined;
   const { state, owner } = record;
@@ -85,8 +82,8 @@ function stateOf(record: DeliveryRecord | undefined, now: number): RecordState |
 }
 
 /**
- * Returns the heads of empty rings, in the order of eviction: an evicted `done` record costs a second run only if the
- * sender retries.
+ * Returns the heads of empty rings, in the order of eviction. `done` is first, because evicting such a record causes
+ * a second run only if the sender retries.
  */
 function createHeads(): Readonly<Record<RecordState, DeliveryRecord>> {
   const states: readonly RecordState[] = ["done", "failed", "parked", "running"];
@@ -96,8 +93,8 @@ function createHeads(): Readonly<Record<RecordState, DeliveryRecord>> {
 }
 
 /**
- * Removes the oldest record of each ring if it is expired, and returns the one to evict next. Only the oldest running
- * record is checked for a dead lease: receivers that share a store should have the same `leaseMs`.
+ * Removes the oldest record of each ring if it has expired, and returns the record to evict next. Only the oldest
+ * running record is checked for a dead lease, so receivers that share a store should have the same `leaseMs`.
  */
 function evictable(
   rings: readonly DeliveryRecord[],
@@ -139,7 +136,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): DeliveryStore {
   const records = new Map<string, DeliveryRecord>();
   const heads = createHeads();
   const rings = Object.values(heads);
-  // Both belong to the current call: calls are synchronous.
+  // All calls can share these variables, because each call is synchronous and sets them first.
   let [now, evictedEarly] = [0, false];
 
   const remove = (record: DeliveryRecord) => {
@@ -190,7 +187,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): DeliveryStore {
         record.lineage = lineage;
         moveTo(heads.running, record, now + retainMs, owner);
       }
-      // Otherwise a clock that was set back would keep a dead lease alive.
+      // Limits the lease to `leaseMs` from now; a clock that was set back could otherwise keep a dead lease alive.
       owner.leaseEndsAt = Math.min(owner.leaseEndsAt, now + leaseMs);
       return owner.token === token
         ? { status: "claimed", fence: owner.fence, run: owner.run, takenOver, evictedEarly }

@@ -29,24 +29,22 @@ export const statuses = {
   body_timeout: 408,
   draining: 503,
   overloaded: 503,
-  // The client has disconnected. If a proxy still forwards the response, the sender should try again.
+  // The client has disconnected. If a proxy still forwards this status, it makes the sender retry.
   aborted: 503,
 } as const;
 
-/** The ways in which a delivery can end. The list is closed. */
+/** The codes for how a delivery can end. The set is fixed. */
 export type OutcomeCode = keyof typeof statuses;
 
-/** A condition that the operator should know about, but that did not change the outcome. The list is closed. */
+/** A condition that the operator should know about, but that did not change the outcome. The set is fixed. */
 export type Warning =
   /** `Idempotency-Key` differs from the delivery id. */
   | "id_mismatch"
-  /** A duplicate arrived under a different delivery id from the attempt that was processed. */
+  /** A duplicate arrived under a delivery id other than that of the attempt that was processed or parked. */
   | "other_delivery_id"
-  /**
-   * The handler resolved, but the store could not record it yet; a later attempt may run it again.
-   */
+  /** The handler resolved, but the store has not recorded that, so a later attempt may run it again. */
   | "complete_failed"
-  /** The handler outlived its lease; another run may have started. */
+  /** The run lost its lease before the handler settled, so another run may have started. */
   | "lease_lost"
   /** The lease of the event's previous run ended without a result: its process may have crashed. */
   | "taken_over"
@@ -64,13 +62,13 @@ export interface DeliveryFacts {
   /** The size of the body in bytes. */
   readonly bodyBytes?: number | undefined;
   /**
-   * The id of the signing secret that matched; `"default"` for a single one. Absent for `resume`,
+   * The id of the signing secret that matched; `"default"` for a secret that is not in a list. Absent for `resume`,
    * which verifies nothing. The facts below are absent from an unverified delivery.
    */
   readonly secretId?: string | undefined;
   /**
-   * `X-SVC-Delivery-Id`, 1 … 256 visible ASCII characters without a comma. Unsigned: an attacker
-   * who captured a delivery can change it.
+   * `X-SVC-Delivery-Id`, or the scheme's delivery id: 1 … 256 visible ASCII characters without a comma. The header
+   * is unsigned: an attacker who captured a delivery can change it.
    */
   readonly deliveryId?: string | undefined;
   /** `X-SVC-Subscription-Id`. Unsigned. */
@@ -80,21 +78,21 @@ export interface DeliveryFacts {
    * diagnostics, not for decisions.
    */
   readonly attempt?: number | undefined;
-  /** The event's type, from the signed body. */
+  /** The event's type: from the signed body, unless the scheme reads it from a header. */
   readonly type?: string | undefined;
   /** The event's id; `eventIdSigned` states its source. */
   readonly eventId?: string | undefined;
   /**
    * True if `eventId` comes from the signed body (option `eventId`), false if it comes from the unsigned
-   * `X-SVC-Event-Id`.
+   * `X-SVC-Event-Id` or is absent.
    */
   readonly eventIdSigned?: boolean | undefined;
   /**
-   * The receiver's count: 1 for the first start of a handler for this record. Absent when `dedupe`
-   * is `unverified`.
+   * The number of this run, counted by the receiver: 1 for the first run of this record. Absent when `dedupe` is
+   * `unverified`.
    */
   readonly run?: number | undefined;
-  /** A number that grows with every run of this record. Let your database refuse writes with a smaller one. */
+  /** A number that grows with every run of this record. Have your database reject writes with a smaller fence. */
   readonly fence?: number | undefined;
   /**
    * `verified` once the store has granted a claim; `unverified` if a handler runs without one
@@ -106,8 +104,7 @@ export interface DeliveryFacts {
 }
 
 /**
- * How one delivery ended: a discriminated union by `code`. `answer(outcome)` converts it to an HTTP
- * response.
+ * The result of one delivery: a union discriminated by `code`. `answer(outcome)` converts it to an HTTP response.
  */
 export type Outcome = {
   readonly [Code in OutcomeCode]: DeliveryFacts & {
@@ -115,8 +112,7 @@ export type Outcome = {
     /** The HTTP status that belongs to the code. */
     readonly status: (typeof statuses)[Code];
     /**
-     * When the sender should try again, in milliseconds from now. Absent unless the response has a
-     * `Retry-After`.
+     * The time until the sender should try again, in milliseconds. Absent unless the response has a `Retry-After`.
      */
     readonly retryAfterMs?: number | undefined;
     /** The parts of the response that the scheme replaces, such as its status. Absent unless `status` is 200. */
@@ -133,10 +129,9 @@ export interface Answer {
 }
 
 /**
- * Returns the HTTP response for an outcome; adapters send it unchanged. The body is
- * `{"status":"<code>"}` for 200 and `{"error":{"code":"<code>","message":"<fixed text>"}}` for any other
- * status. It contains nothing of the payload, a key, a digest or a handler's error. A scheme may replace parts of
- * a 200.
+ * Returns the HTTP response for an outcome; adapters send it unchanged. The body is `{"status":"<code>"}` for 200
+ * and `{"error":{"code":"<code>","message":"<fixed text>"}}` for any other status. It contains no part of the
+ * payload, a key, a digest or a handler's error. A scheme may replace parts of a response with status 200.
  *
  * @example
  * ```ts
@@ -165,12 +160,12 @@ export function answer({ code, status, retryAfterMs, reply }: Outcome): Answer {
   };
   if (retryAfterMs !== undefined) headers["Retry-After"] = retryAfter(retryAfterMs);
   if (code === "method_not_allowed") headers["Allow"] = "POST";
-  // Required with every 401 (RFC 9110, section 15.5.2).
+  // Every 401 response must have this header (RFC 9110, section 15.5.2).
   if (status === 401) headers["WWW-Authenticate"] = "SVC-Signature";
   const content =
     status === 200 ? { status: code } : { error: { code, message: code.replaceAll("_", " ") } };
   return { status, headers, body: JSON.stringify(content), ...reply };
 }
 
-/** Whole seconds, 1 … 86,400 (RFC 9110, section 10.2.3). */
+/** Returns the value of `Retry-After`: whole seconds, 1 … 86,400 (RFC 9110, section 10.2.3). */
 const retryAfter = (ms: number) => String(Math.min(Math.max(Math.ceil(ms / 1000) || 1, 1), 86_400));

@@ -4,9 +4,9 @@ import type { Scheme } from "./scheme.js";
 import { lineTexts, otherTexts } from "./texts/outcome-texts.js";
 import { schemeTexts } from "./texts/scheme-texts.js";
 
-/** The explanation of an outcome or a warning. Each text is whole sentences. */
+/** The explanation of an outcome or a warning. Each text consists of whole sentences. */
 export interface OutcomeText {
-  /** The event that the code stands for. */
+  /** A description of the outcome or the warning. */
   readonly happened: string;
   /** The likely cause; empty if nothing is wrong. */
   readonly cause: string;
@@ -21,8 +21,8 @@ export { nearest } from "./lib/nearest.js";
 export { pageLink } from "./lib/page-link.js";
 
 /**
- * The explanations of all outcomes and warnings, by code. The receiver does not import them on platforms whose
- * bundles are limited.
+ * The explanations of all outcomes and warnings, by code. Receivers on edge platforms do not import them, because
+ * the size of bundles is limited there.
  */
 export const outcomeTexts: Readonly<Record<OutcomeCode | Warning, OutcomeText>> =
   Object.fromEntries(
@@ -33,10 +33,10 @@ export const outcomeTexts: Readonly<Record<OutcomeCode | Warning, OutcomeText>> 
   ) as Record<OutcomeCode | Warning, OutcomeText>;
 
 /**
- * Returns the explanation of a code that came from elsewhere, such as the `code` in the body of a receiver's
- * response; undefined if it is not a code of this package.
+ * Returns the explanation of a code, such as the `code` in the body of a receiver's response, or undefined if it is
+ * not a code of this package.
  *
- * @param scheme the scheme of the receiver, whose texts name the sender and its headers
+ * @param scheme the receiver's scheme: its texts name the sender and its headers
  *
  * @example
  * ```ts

@@ -34,16 +34,16 @@ export interface ExecutionContext {
 }
 
 /**
- * A receiver is one trust domain, with its own secrets, handlers and namespace in the store. Its
- * methods are bound.
+ * Receives the deliveries of one trust domain, with its own secrets, handlers and namespace in the store. Its methods
+ * do not depend on `this`.
  */
 export interface Receiver {
   /** Receives one delivery. Never throws and never rejects: every failure is an outcome. */
   readonly receive: (delivery: Delivery, options?: ReceiveOptions) => Promise<Outcome>;
 
   /**
-   * Receives a web-standard `Request`: `export default receiver` is a server on Workers, Bun and
-   * Deno. Never rejects.
+   * Receives a web-standard `Request`, so that `export default receiver` is a server on Workers, Bun and Deno. Never
+   * rejects.
    */
   readonly fetch: (
     request: Request,
@@ -52,8 +52,8 @@ export interface Receiver {
   ) => Promise<Response>;
 
   /**
-   * For operators: removes the record of a delivery that is not running, so that a later attempt runs it
-   * again. Resolves to false if there is no record or its lease is alive.
+   * For operators: removes the record of a delivery that is not running, so that a later attempt runs the event again.
+   * Resolves to false if there is no record or its lease is alive.
    *
    * @throws ReceiverConfigError `invalid_option` (as a rejection) if `deliveryId` or `body` does not
    *   identify a record
@@ -63,11 +63,11 @@ export interface Receiver {
 
   /**
    * For operators: resolves to the states of the records of these deliveries, in the same order; undefined for a
-   * delivery without a record. Changes nothing. Reads the records in batches of 1,000, each with one call of the store,
-   * one batch after another.
+   * delivery without a record. Changes nothing. Reads up to 1,000 records with each store call, one call after another.
    *
-   * @throws ReceiverConfigError `invalid_option` (as a rejection) if `targets` is not a list, if a target's `deliveryId` or
-   *   `body` does not identify a record, if the store has no `peek`, or if it does not return one state for each key
+   * @throws ReceiverConfigError `invalid_option` (as a rejection) if `targets` is not a list, if a target's
+   *   `deliveryId` or `body` does not identify a record, if the store has no `peek`, or if it does not return one state
+   *   for each key
    * @throws WebhookError `store_timeout` after `storeTimeouts.release`, and the store's error (as rejections)
    */
   readonly peek: (
@@ -75,18 +75,18 @@ export interface Receiver {
   ) => Promise<readonly (RecordState | undefined)[]>;
 
   /**
-   * Runs a delivery that was verified earlier and then stored, parked or queued. It is not verified again, so
-   * its key may have expired, and `handlerTimeoutMs` does not apply. A `parked` record is claimed in one store
-   * step. Otherwise it works as `receive` does: `duplicate` if the record is done, `in_flight` while another
-   * run holds the lease. Remove the stored delivery only after `processed` or `duplicate`. Never throws and
-   * never rejects.
+   * Runs a delivery that was verified earlier and then stored, parked or queued. It is not verified again, so the
+   * secret that signed it may have expired, and `handlerTimeoutMs` does not apply. A `parked` record can be claimed
+   * too. Otherwise, the outcomes are those of `receive`: `duplicate` if the record is done, `in_flight` while another
+   * run holds the lease. Remove the stored delivery only after `processed` or `duplicate`. Never throws and never
+   * rejects.
    */
   readonly resume: (delivery: StoredDelivery, options?: ResumeOptions) => Promise<Outcome>;
 
   /**
-   * For shutdown: resolves when no verified delivery is pending, or after `deadlineMs` (0 … 2^31 − 1
-   * milliseconds), with the number still pending. Until it resolves, verified deliveries are refused as
-   * `draining`; afterwards the receiver accepts them again.
+   * For shutdown: resolves to the number of verified deliveries that are still pending, as soon as there are none or
+   * after `deadlineMs` (0 … 2^31 − 1 milliseconds). Until then, the receiver refuses verified deliveries as `draining`;
+   * afterwards, it accepts them again.
    *
    * @throws ReceiverConfigError `invalid_option` (as a rejection) if `deadlineMs` is out of its range
    */
@@ -98,10 +98,7 @@ interface RunStage {
   readonly run: (state: DeliveryState) => MaybePromise<Ending | undefined>;
 }
 
-/**
- * The stages in their order. Each adds to the state or ends the delivery; `answer()` is the seventh, which
- * adapters call.
- */
+/** The stages, in order. Each one adds to the state or ends the delivery. Adapters call the seventh, `answer()`. */
 const stages: readonly RunStage[] = [
   { name: "admit", run: admit },
   { name: "verify", run: verify },
@@ -111,7 +108,10 @@ const stages: readonly RunStage[] = [
   { name: "run", run },
 ];
 
-/** A resumed delivery passed the first two stages before it was stored. */
+/**
+ * Returns a delivery's stages. If it is resumed, `restore` replaces the first two, which it passed before it was
+ * stored.
+ */
 const stagesOf = ({ isResumed }: DeliveryState): readonly RunStage[] =>
   isResumed ? [{ name: "admit", run: restore }, ...stages.slice(2)] : stages;
 
@@ -127,13 +127,13 @@ async function runStages(state: DeliveryState): Promise<Outcome> {
   } catch (error) {
     ending = endWith("internal_error", describe(error));
   }
-  // The last stage, `run`, always returns an ending.
+  // The cast is safe, because the last stage, `run`, always returns an ending.
   return state.end("answered", ending as Ending);
 }
 
 /**
- * Builds a receiver. It starts no timer, draws no random number and calls none of your functions, so it
- * is safe at module level on every platform, Workers included.
+ * Builds a receiver. It starts no timer, generates no random number and calls none of your functions, so it is safe at
+ * module level on every platform, Workers included.
  *
  * @throws ReceiverConfigError with any of its codes; the message names the option and the fix
  *
@@ -162,7 +162,7 @@ export function createReceiver<
     readonly dedupeBy?: Dedupe | undefined;
   } & NeedsEventId<Dedupe>,
 ): Receiver {
-  // `Events` and `Keys` only type the handlers' parameters, so the options are read without them.
+  // `Events` and `Keys` only type the handlers' parameters, so the cast drops them.
   const config = resolveOptions(options as ReceiverOptions<EventSchemas>);
   const pending = trackWork(config.clock, config.maxConcurrent);
   const receive: Receiver["receive"] = (delivery, callOptions) =>

@@ -7,7 +7,7 @@ import { earliestExpiryMs } from "./lib/times.js";
 import type { Receiver } from "./receiver.js";
 import type { MaybePromise, RecordState } from "./store.js";
 
-/** A delivery as the service lists it. The interface document shows no list: these fields and their values are assumed. */
+/** A delivery as the service lists it. The interface document shows no list, so the fields and values are assumed. */
 export interface ServiceDelivery {
   readonly delivery_id: string;
   /** `pending`, `attempting`, `succeeded` or `failed`. */
@@ -16,11 +16,11 @@ export interface ServiceDelivery {
   readonly created_at: string;
 }
 
-/** A delivery of a sender's list, as `map` returns it. */
+/** A delivery in a sender's list, as `map` returns it. */
 export interface ListedDelivery extends ForgetTarget {
   /**
-   * `succeeded`: the sender has received a 200; `pending`, `attempting`, `failed`: it has not. Any other status counts as
-   * `unknown`.
+   * `succeeded`: the sender has received a 200 response; `pending`, `attempting`, `failed`: it has not. Any other
+   * status counts as `unknown`.
    */
   readonly status: string;
   /** When the sender created the delivery: a Date, ISO 8601 with an offset, or epoch milliseconds. */
@@ -28,46 +28,46 @@ export interface ListedDelivery extends ForgetTarget {
 }
 
 /**
- * The options of {@link reconcile}. A value of the wrong type or out of its range is `invalid_option`, and another option
- * is `unknown_option`.
+ * The options of {@link reconcile}. A value of the wrong type or outside its range causes the error `invalid_option`,
+ * and an option that does not exist causes `unknown_option`.
  */
 export interface ReconcileOptions<Item> {
-  /** The deliveries as the sender lists them, newest first. Nothing behind `since` is read, except one more delivery. */
+  /** The deliveries as the sender lists them, newest first. The list is read only until shortly past `since`. */
   readonly list: AsyncIterable<Item> | Iterable<Item>;
   /** The receiver of these deliveries. Its store needs `peek`. */
   readonly receiver: Pick<Receiver, "peek">;
   /**
-   * The time of creation of the oldest deliveries to compare, in the past of `clock`. Records live for `retainMs`: a delivery that was
-   * handled longer ago would be reported as lost.
+   * Deliveries that were created since this time are compared. It must be in the past, by less than `retainMs`: records
+   * are not kept longer, so older handled deliveries would be reported as lost.
    */
   readonly since: Date;
   /**
-   * Returns the id, the status and the time of a listed delivery, and with `dedupeBy` `"event"` or `"body"` also its body:
-   * without it, `reconcile` rejects with `missing_body`. Default: reads `delivery_id`, `status` and `created_at`.
+   * Returns the id, the status and the creation time of a listed delivery. With `dedupeBy` `"event"` or `"body"`, the
+   * body is required too (`missing_body`). Default: reads `delivery_id`, `status` and `created_at`.
    */
   readonly map?: ((item: Item) => ListedDelivery) | undefined;
   /**
-   * The age from which a delivery is judged, in milliseconds, 0 or more. It should exceed the time of the sender's
-   * retries. Default 900,000 (15 min).
+   * The age from which a delivery is judged, in milliseconds, 0 or more. It should exceed the time during which the
+   * sender retries. Default 900,000 (15 min).
    */
   readonly graceMs?: number | undefined;
   /**
-   * Returns whether a queue still has this delivery, waiting or dead. Called, one after another, for each delivery
-   * without a record, and for each acknowledged one whose run has failed. Default: no delivery is in a queue.
+   * Returns whether a queue still has this delivery, as a waiting job or a dead letter. Called in sequence for each
+   * delivery without a record, and for each acknowledged one whose run has failed. Default: no delivery is in a queue.
    */
   readonly queued?: ((deliveryId: string, item: Item) => MaybePromise<boolean>) | undefined;
   /**
-   * Requests another attempt of a missing delivery from the sender, and throws if the sender refuses. Called for one
-   * after another. An error with the `status` 409 counts as `skipped`, and any other 4xx as `refused`. An error without a
-   * `status`, or with 401, 403, 429 or 5xx, ends the requests, but not the comparison. Default: reports only.
+   * Requests another attempt at a missing delivery from the sender, and throws if the sender refuses. Called in
+   * sequence. An error with the `status` 409 counts as `skipped`, and any other 4xx as `refused`. An error without a
+   * `status`, or with 401, 403, 429 or 5xx, ends the requests, but not the comparison. Default: no request.
    */
   readonly redeliver?: ((deliveryId: string, item: Item) => unknown) | undefined;
   /**
-   * The maximum number of deliveries that `redeliver` requests successfully, 0 or more. Those that the sender refuses do
-   * not count. Default 1,000.
+   * The maximum number of successful calls of `redeliver`, 0 or more. Requests that the sender refuses do not count.
+   * Default 1,000.
    */
   readonly maxRedeliver?: number | undefined;
-  /** Called, and awaited, after each 1,000 deliveries that were compared. If it throws, `reconcile` rejects. */
+  /** Called and awaited after every 1,000 compared deliveries. If it throws, `reconcile` rejects. */
   readonly onProgress?: ((progress: ReconcileProgress) => unknown) | undefined;
   /** The time source, such as the manual clock of a sandbox. Default: the system's clock. */
   readonly clock?: Pick<Clock, "now"> | undefined;
@@ -77,11 +77,11 @@ export interface ReconcileOptions<Item> {
 export interface ReconcileProgress {
   /** The number of deliveries read so far. */
   readonly sent: number;
-  /** The time of creation of the last one. */
+  /** The creation time of the delivery read last. */
   readonly at: Date;
 }
 
-/** Requires `map` for items that are not those of the service. */
+/** Requires `map` unless the items are deliveries as the service lists them. */
 export type NeedsMap<Item> = [Item] extends [ServiceDelivery]
   ? unknown
   : { readonly map: (item: Item) => ListedDelivery };
@@ -93,37 +93,37 @@ export type NeedsMap<Item> = [Item] extends [ServiceDelivery]
 export interface ReconcileReport extends Readonly<Record<RecordState, number>> {
   /** The number of listed deliveries that were created since `since`. */
   readonly sent: number;
-  /** Younger than `graceMs`: not judged. */
+  /** The number of deliveries younger than `graceMs`, which are not judged. */
   readonly young: number;
-  /** With a status that is none of those of `ListedDelivery`: not judged. */
+  /** The number of deliveries with a status that `ListedDelivery` does not define, which are not judged. */
   readonly unknown: number;
-  /** Acknowledged but not done, and in a queue. */
+  /** The number of deliveries in a queue that have no record, or whose run failed although they are acknowledged. */
   readonly queued: number;
-  /** Not acknowledged and without a record: the endpoint has not handled them. Another attempt repairs them. */
+  /** The number of deliveries that are neither acknowledged nor recorded. Another attempt can still handle them. */
   readonly missingCount: number;
   /** The ids of the newest 10,000 missing deliveries. */
   readonly missing: readonly string[];
   /**
-   * Acknowledged, but neither handled nor in a queue, as far as the store and `queued` show: one of them has lost data.
-   * They cannot be requested again.
+   * The number of deliveries that are acknowledged, but neither handled nor in a queue, as far as the store and
+   * `queued` show: the store or the queue has probably lost data. These deliveries cannot be requested again.
    */
   readonly lostCount: number;
   /** The ids of the newest 10,000 lost deliveries. */
   readonly lost: readonly string[];
   /** When the oldest missing delivery was created. */
   readonly oldestMissingAt?: Date | undefined;
-  /** When the newest delivery was created. If that is longer ago than usual, the sender has stopped sending. */
+  /** When the newest delivery was created. If that is longer ago than usual, the sender may have stopped sending. */
   readonly newestSentAt?: Date | undefined;
   /** When the oldest delivery since `since` was created. */
   readonly oldestSentAt?: Date | undefined;
   /**
-   * Whether the list had a delivery from before `since`. If not, the sender has none, or no longer lists them: the
-   * comparison covers only the time from `oldestSentAt`.
+   * Whether the list had a delivery from before `since`. If not, the sender has no such delivery or no longer lists it,
+   * and the comparison covers only the time from `oldestSentAt`.
    */
   readonly reachedSince: boolean;
   /** The number of missing deliveries that `redeliver` has requested. */
   readonly redelivered: number;
-  /** The number of missing deliveries that cannot be requested now, for example because another attempt is running (409). */
+  /** The number of missing deliveries that cannot be requested now (409), such as those with a running attempt. */
   readonly skipped: number;
   /** The number of missing deliveries for which the sender has refused another attempt (other 4xx). */
   readonly refused: number;
@@ -131,7 +131,7 @@ export interface ReconcileReport extends Readonly<Record<RecordState, number>> {
   readonly redeliverError?: unknown;
 }
 
-/** The report while it is counted. */
+/** The report while deliveries are added to it. */
 type Counted = { -readonly [Name in keyof ReconcileReport]: ReconcileReport[Name] } & {
   readonly missing: string[];
   readonly lost: string[];
@@ -150,7 +150,7 @@ const optionNames = [
   "clock",
 ] as const satisfies readonly (keyof ReconcileOptions<unknown>)[];
 
-/** Returns a report that has counted nothing. */
+/** Returns a report without any deliveries. */
 const emptyReport = (): Counted => ({
   sent: 0,
   young: 0,
@@ -170,7 +170,7 @@ const emptyReport = (): Counted => ({
   refused: 0,
 });
 
-/** The 4xx that any further request would get too. */
+/** The 4xx statuses that any further request would get too. */
 const ending = new Set<unknown>([401, 403, 429]);
 
 /** The number of deliveries compared with one call of `peek`. */
@@ -189,13 +189,14 @@ function serviceDelivery(item: unknown): ListedDelivery {
 }
 
 /**
- * Returns the fields of a listed delivery.
+ * Validates a listed delivery and returns its fields.
  *
  * @throws WebhookError `unreadable_list`, `clock_behind`
  */
 function parsed(listed: ListedDelivery, now: number) {
   const { deliveryId, status, createdAt, body, headers } = Object(listed) as ListedDelivery;
-  // Without an offset, it would be read as local time. A leap second belongs to the end of the second before it.
+  // A time without an offset is refused, because it would be read as local time. A leap second, which `Date` cannot
+  // represent, becomes the end of the second before it.
   const given =
     typeof createdAt === "string"
       ? /^\d{4}-\d\d-\d\d[T ].*(?:Z|[+-]\d\d(?::?\d\d)?)$/i.test(createdAt) &&
@@ -203,12 +204,12 @@ function parsed(listed: ListedDelivery, now: number) {
       : (typeof createdAt === "number" || createdAt instanceof Date) && createdAt;
   const at = new Date(given || 0);
   const atMs = Number(at);
-  // A time in seconds would end the walk immediately, and one in microseconds would never be judged.
+  // Refuses times in seconds, which would end the comparison, and in microseconds, which would never be judged.
   const isTime = atMs > earliestExpiryMs && atMs < 2 * now;
   if (!isFilled(deliveryId) || !isFilled(status) || !isTime) {
     throw new WebhookError(
       "unreadable_list",
-      "A listed delivery has no id, no status or no time. Pass `map`, which returns { deliveryId, status, createdAt }; a time is a Date, ISO 8601 with an offset, or epoch milliseconds.",
+      "A listed delivery has no id, status or valid time. Pass `map`, which returns { deliveryId, status, createdAt }; a time is a Date, ISO 8601 with an offset, or epoch milliseconds.",
     );
   }
   if (atMs > now + dayMs) {
@@ -222,7 +223,7 @@ function parsed(listed: ListedDelivery, now: number) {
 
 type Listed<Item> = ReturnType<typeof parsed> & { readonly item: Item };
 
-/** Asserts that each of these options is of a kind. */
+/** Asserts that each of these options passes the check `is`. `kind` describes a valid value. */
 function assertEach(values: object, kind: string, is: (value: never) => unknown): void {
   for (const [option, value] of Object.entries(values)) {
     assertValid(is(value as never), option, `\`${option}\` must be ${kind}.`);
@@ -236,7 +237,7 @@ const isClock = (value: unknown) => isFunction((Object(value) as Partial<Clock>)
 const isIterable = (value: unknown) =>
   Symbol.asyncIterator in Object(value) || Symbol.iterator in Object(value);
 
-/** A store has `peek` too, but finds no record by a delivery id. */
+/** Returns whether `value` is a receiver. A store has `peek` too, but cannot find a record by its delivery id. */
 function isReceiver(value: unknown): boolean {
   const { peek, claim } = Object(value) as Readonly<Record<string, unknown>>;
   return isFunction(peek) && !claim;
@@ -248,26 +249,27 @@ const notNewestFirst = (deliveryId: string) =>
     `${deliveryId} is newer than the delivery before it. Pass a list that is sorted, newest first.`,
   );
 
-/** Throws the error of `peek`. The receiver cannot know that `map` returns the bodies. */
+/** Throws the error of `peek`. If a body is missing, the error names `map`, which the receiver does not know. */
 function rethrow(error: unknown): never {
   if ((Object(error) as Partial<ReceiverConfigError>).option !== "body") throw error;
   throw new WebhookError(
     "missing_body",
-    'The receiver finds a record by the body of its delivery (`dedupeBy`), but a listed delivery has none that it can read. Return `body` from `map`, or use `dedupeBy: "delivery"`.',
+    'The receiver finds a record by the body of its delivery (`dedupeBy`), but a listed delivery has no readable body. Return `body` from `map`, or use `dedupeBy: "delivery"`.',
     { cause: error },
   );
 }
 
 /**
- * Compares the deliveries that a sender lists with the records of a receiver: finds those that were never handled,
- * although the receiver has reported no error, and requests them again. It reads the list once, holds at most 1,000
- * deliveries, and makes one store call for each 1,000. Deliveries that were created in the meantime are not judged.
+ * Compares the deliveries that a sender lists with a receiver's records: finds deliveries that were never handled
+ * although the receiver reported no error, and requests them again with `redeliver`. Reads the list once, holds at most
+ * 1,000 deliveries, and makes one store call (with `queued`, two) for each 1,000. Deliveries created meanwhile are not
+ * judged.
  *
  * @throws ReceiverConfigError `invalid_option`, `unknown_option` (as rejections)
  * @throws WebhookError `not_newest_first`: a delivery is newer than the one before it, and the list does not repeat
- *   deliveries; `unreadable_list`: a delivery has no id, status or time; `clock_behind`: a delivery was created more than
- *   a day after `clock`; `missing_body`: the receiver's `dedupeBy` is `"event"` or `"body"`, and `map` returned no
- *   body (as rejections). Deliveries before it may have been requested already
+ *   deliveries; `unreadable_list`: a delivery has no id, status or valid time; `clock_behind`: a delivery was created
+ *   more than a day after `clock`; `missing_body`: the receiver's `dedupeBy` is `"event"` or `"body"`, and `map`
+ *   returned no body (as rejections). Earlier deliveries may have been requested already
  * @throws the error of the list, `peek`, `map`, `queued` or `onProgress` (as a rejection)
  *
  * @example
@@ -299,7 +301,7 @@ export async function reconcile<Item = ServiceDelivery>(
     clock = Date,
   } = options;
   assertEach({ list }, "an iterable", isIterable);
-  assertEach({ receiver }, "a receiver, which has `peek`", isReceiver);
+  assertEach({ receiver }, "a receiver with `peek`", isReceiver);
   assertEach({ clock }, "an object with `now`", isClock);
   const sinceMs = Number(since);
   const now = clock.now();
@@ -311,9 +313,12 @@ export async function reconcile<Item = ServiceDelivery>(
   const compare = comparing(report, receiver, queued, redeliver, maxRedeliver);
   let batch: Listed<Item>[] = [];
   let lastMs = Infinity;
-  /** The last ids. A page repeats some of them if new deliveries have been created since the page before it. */
+  /** The ids that were read last. A page repeats some of them if deliveries were created since the page before it. */
   const recent = new Set<string>();
-  /** The first of more repeated deliveries than `recent` holds. They end with those of `recent`. */
+  /**
+   * The first delivery that is newer than the one before it. Either the list is in the wrong order, or it repeats more
+   * deliveries than `recent` holds; a repetition ends with a delivery in `recent`.
+   */
   let repeated: string | undefined;
   for await (const item of list) {
     const listed = parsed(map(item), now);
@@ -324,14 +329,14 @@ export async function reconcile<Item = ServiceDelivery>(
     }
     if (atMs > lastMs) repeated ??= deliveryId;
     if (repeated) {
-      // Deliveries that were created during the walk may precede the repeated ones. The clock of the sender may be
-      // behind, and deliveries younger than `graceMs` are not judged anyway.
+      // Skips repeated deliveries, and those before them that were created meanwhile. The sender's clock may be behind,
+      // so all deliveries younger than `graceMs` are skipped: they are not judged anyway.
       if (atMs >= lastMs && (atMs <= Number(report.newestSentAt) || atMs > now - graceMs)) continue;
       break;
     }
     recent.add(deliveryId);
     if (recent.size > batchSize) recent.delete(recent.values().next().value ?? "");
-    // One more delivery shows whether a list that starts before `since` is the oldest first.
+    // Ends only here, because one more delivery shows whether a list that starts before `since` has the oldest first.
     if (report.reachedSince && atMs < lastMs) break;
     lastMs = atMs;
     report.reachedSince ||= atMs < sinceMs;
@@ -352,7 +357,7 @@ export async function reconcile<Item = ServiceDelivery>(
   return report;
 }
 
-/** Returns a function that adds a batch of deliveries to the report, and requests those that are missing. */
+/** Returns a function that adds a batch of deliveries to the report and requests the missing ones. */
 function comparing<Item>(
   report: Counted,
   receiver: ReconcileOptions<Item>["receiver"],
@@ -367,7 +372,7 @@ function comparing<Item>(
     const states = batch.length > 0 ? await receiver.peek(batch).catch(rethrow) : [];
     return batch.filter(({ status }, index) => {
       const state = states[index];
-      // The sender does not retry what it has a 200 for, so its next run can come only from a queue.
+      // The sender does not retry an acknowledged delivery, so the next run can come only from a queue.
       if (!state || (state === "failed" && status === "succeeded")) return true;
       report[state] += 1;
       return false;
@@ -399,7 +404,7 @@ function comparing<Item>(
         if (await queued(delivery.deliveryId, delivery.item)) report.queued += 1;
         else absent.push(delivery);
       }
-      // A job that has run in the meantime has left the queue, and has a record.
+      // Reads the records again, because a job that ran in the meantime has left the queue and has a record.
       open = await unsettled(absent);
     }
     for (const delivery of open) {

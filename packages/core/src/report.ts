@@ -1,16 +1,16 @@
 import type { DeliveryFacts, OutcomeCode } from "./outcome.js";
 
-/**
- * The stages in their order. If a delivery has several faults, the first failing check decides its
- * outcome.
- */
+/** The stages, in order. If a delivery has several faults, the first check that fails determines the outcome. */
 export type Stage = "admit" | "verify" | "decode" | "route" | "claim" | "run";
 
-/** The milliseconds spent in each stage that was reached. `enqueueMs` is the time in which a queue stored the delivery. */
+/**
+ * The milliseconds spent in each stage that was reached; `enqueueMs`: those that a queue took to store the delivery.
+ */
 export type StageTimes = Partial<Record<`${Stage}Ms` | "enqueueMs", number>>;
 
 /**
- * A flat record of one response, for logs and metrics. Never contains a body, an address or a key.
+ * A flat record of a response, or of a run that outlived it, for logs and metrics. Never contains a body, an address
+ * or a key.
  */
 export interface DeliveryReport extends DeliveryFacts, Readonly<StageTimes> {
   /**
@@ -25,8 +25,7 @@ export interface DeliveryReport extends DeliveryFacts, Readonly<StageTimes> {
   /** The HTTP status that belongs to the code. */
   readonly status: number;
   /**
-   * The time of the sender's next attempt, in milliseconds from the report. Absent unless the response has a
-   * `Retry-After`.
+   * The time until the sender should try again, in milliseconds. Absent unless the response has a `Retry-After`.
    */
   readonly retryAfterMs?: number | undefined;
   /**

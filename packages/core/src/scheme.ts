@@ -4,25 +4,25 @@ import type { SecretKey } from "./secrets.js";
 import type { MaybePromise } from "./store.js";
 
 /**
- * How a sender signs its deliveries, and where they carry their ids and types. A scheme is data and pure
- * functions, which are called without `this`: it reads no clock, keeps no state and connects to nothing. Everything after the signature is the
- * same for every scheme.
+ * Describes how a sender signs its deliveries, and where they carry their ids and types. A scheme consists of data
+ * and pure functions, which are called without `this`: it reads no clock, keeps no state and opens no connection.
+ * All later stages are the same for every scheme.
  *
- * `Claim` belongs to the scheme: `inspect` returns it, and `verify` and `identify` receive it.
+ * `Claim` is a type of the scheme's own: `inspect` returns a claim, and `verify` and `identify` receive it.
  */
-// Only the scheme itself reads its claim, so `createReceiver` accepts every scheme.
+// `any` lets `createReceiver` accept every scheme. It is safe, because only the scheme itself reads its claim.
 // oxlint-disable-next-line typescript/no-explicit-any
 export interface Scheme<Claim = any> {
   /** The sender's name in texts and for the command line, such as `"stripe"`. */
   readonly name: string;
 
   /**
-   * The headers that a stored delivery keeps, in lower case. The first one carries the signature, and texts name
-   * it.
+   * The lower-case names of the headers that a stored delivery keeps. The first is the header with the signature,
+   * which log lines name.
    */
   readonly headers: readonly string[];
 
-  /** The form of the signature's header for texts, such as `"sha256=<64 hex digits>"`. */
+  /** The form of the signature's header, for log lines, such as `"sha256=<64 hex digits>"`. */
   readonly form: string;
 
   /** A risk of this sender that the application must know about. `createReceiver` logs it once. */
@@ -32,18 +32,18 @@ export interface Scheme<Claim = any> {
   readonly handlerTimeoutMs?: number | undefined;
 
   /**
-   * Returns what the headers claim, or what is wrong with them. Runs before the body is read, so that a request
-   * that is refused here costs no memory.
+   * Returns the claim of the headers, or their problem. Runs before the body is read, so that a request that is
+   * refused here costs no memory.
    *
    * @param receivedAt epoch milliseconds, from the receiver's clock
    */
   readonly inspect: (header: HeaderLookup, receivedAt: number) => Inspection<Claim>;
 
   /**
-   * Returns the bytes of a key. Called when the receiver is built, or when a secret function has returned. Default:
-   * the UTF-8 bytes of a text that is not empty, and bytes that are not all zero.
+   * Returns the bytes of a key. Called when the receiver is built, or after a secret function has returned.
+   * Default: the UTF-8 bytes of a text that is not empty, and bytes that are not all zero.
    *
-   * @param option the option for errors, such as `"secret[1]"`
+   * @param option the name of the option in errors, such as `"secret[1]"`
    * @throws ReceiverConfigError `invalid_secret`, whose text must not contain the key
    */
   readonly keyBytes?: ((secret: SecretKey, option: string) => Uint8Array) | undefined;
@@ -56,12 +56,12 @@ export interface Scheme<Claim = any> {
   readonly importKey: (key: Uint8Array, hmac: ImportHmac) => MaybePromise<VerificationKey<Claim>>;
 
   /**
-   * Returns the delivery's id, and everything else that differs from the service's deliveries. Called after the signature
-   * has been verified, and again when a stored delivery is resumed.
+   * Returns the delivery's id, and every part of the delivery or its response that differs from the default. Called
+   * after the signature has been verified, and again when a stored delivery is resumed.
    */
   readonly identify: (request: VerifiedRequest<Claim>) => MaybePromise<Identified>;
 
-  /** The default of the option `eventType`. In `forget` without headers, `header` returns `""` for every name. */
+  /** The default of the option `eventType`. If `forget` or `peek` gets no headers, `header` returns `""`. */
   readonly eventType?:
     ((body: SignedBody, bytes: Uint8Array, header: HeaderLookup) => string | undefined) | undefined;
 
@@ -69,7 +69,7 @@ export interface Scheme<Claim = any> {
   readonly eventId?: ((body: SignedBody, bytes: Uint8Array) => string | undefined) | undefined;
 }
 
-/** The result of `inspect`. `hint` describes the case for the log; no text of the request may be part of it. */
+/** The result of `inspect`. `hint` describes the case for the log, and must not contain text of the request. */
 export interface Inspection<Claim> {
   readonly problem?: HeaderProblem | undefined;
   readonly hint?: string | undefined;
@@ -83,22 +83,20 @@ export type HeaderProblem = "signature_missing" | "signature_malformed" | "signa
 /** Imports a key for HMAC-SHA256. */
 export type ImportHmac = (key: Uint8Array) => MaybePromise<HmacKey>;
 
-/**
- * An imported key. Its bytes are not a property, so it cannot be inspected, printed or serialized.
- */
+/** An imported key. Its bytes are not a property, so they cannot be inspected, printed or serialized. */
 export interface HmacKey extends VerificationKey<string> {
   /** Returns the HMAC-SHA256 (RFC 2104, FIPS 180-4) of `message`: 64 lower-case hex digits. */
   sign(message: Uint8Array): MaybePromise<string>;
   /**
-   * Returns whether `hex` is the HMAC of `message`, compared in constant time. Returns false for anything but
-   * 64 hex digits, in either case.
+   * Returns whether `hex` is the HMAC of `message`, compared in constant time. Returns false unless it consists of
+   * 64 hex digits, in upper or lower case.
    */
   verify(message: Uint8Array, hex: string): MaybePromise<boolean>;
 }
 
-/** A key that compares signatures. */
+/** A key that verifies signatures. */
 export interface VerificationKey<Claim> {
-  /** Returns whether this key made a signature of `body`. It compares every signature of the claim. */
+  /** Returns whether this key made one of the claim's signatures of `body`. Compares all of them. */
   verify(body: Uint8Array, claim: Claim): MaybePromise<boolean>;
 }
 
@@ -108,19 +106,19 @@ export interface VerifiedRequest<Claim> {
   readonly body: SignedBody | undefined;
   readonly bytes: Uint8Array;
   readonly header: HeaderLookup;
-  /** Undefined for a stored delivery, which was verified before. */
+  /** Undefined for a stored delivery, which was verified before it was stored. */
   readonly claim: Claim | undefined;
 }
 
 /** The ids and the response of a verified delivery. */
 export interface Identified {
-  /** Ends the delivery: it only tests the endpoint, or its signed time is too far from the clock. */
+  /** Set to end the delivery, because it only tests the endpoint or its signed time is too far from the clock. */
   readonly code?: "handshake" | "signature_stale" | undefined;
   /** Describes `code` for the log. */
   readonly hint?: string | undefined;
   /** The delivery id. Without one, the delivery ends as `delivery_id_missing`. */
   readonly deliveryId?: string | undefined;
-  /** The event, if it is not the JSON object of the body. */
+  /** The event, if it differs from the JSON object that the body contains. */
   readonly body?: SignedBody | undefined;
   /** Replaces parts of the response, if its status would be 200. */
   readonly reply?: Partial<Answer> | undefined;

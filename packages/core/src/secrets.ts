@@ -1,6 +1,6 @@
 /**
- * A signing secret: a string, whose UTF-8 bytes are the key (`whsec_` included), or the bytes of the
- * key.
+ * A signing secret: the bytes of the key, or a string whose UTF-8 bytes, including `whsec_`, are the key. A scheme
+ * may decode strings in another way.
  */
 export type SecretKey = string | Uint8Array;
 
@@ -10,7 +10,7 @@ export interface Secret {
   readonly id: string;
   /** The key, unique in its list. */
   readonly key: SecretKey;
-  /** The time from which it is no longer accepted: a Date or epoch milliseconds. Default: never. */
+  /** The time from which the key is no longer accepted: a Date or epoch milliseconds. Default: never. */
   readonly expiresAt?: Date | number | undefined;
 }
 
@@ -21,7 +21,7 @@ export interface Secret {
 export type Secrets = SecretKey | readonly (SecretKey | Secret)[];
 
 /**
- * Secrets, or a function that returns them. It is called for every delivery with a well-formed
+ * Secrets, or a function that returns them. The receiver calls the function for every delivery with a well-formed
  * signature, so cache its result.
  */
 export type SecretSource = Secrets | (() => Secrets | Promise<Secrets>);

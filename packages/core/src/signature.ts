@@ -20,8 +20,8 @@ export type VerifyResult =
 export type SignatureProblem = "signature_missing" | "signature_malformed" | "signature_mismatch";
 
 /**
- * Returns what is wrong with the form of an `X-SVC-Signature` value. Two values arrive joined by a comma, which
- * is malformed.
+ * Returns the problem with the form of an `X-SVC-Signature` value, or undefined. Two values arrive joined by a
+ * comma, so they are malformed.
  */
 export function signatureProblem(
   signature: string,
@@ -54,15 +54,15 @@ export async function sign(body: string | Uint8Array, key: SecretKey): Promise<s
 }
 
 /**
- * Compares an `X-SVC-Signature` value in constant time with the signature of one key or of each key in a
- * list. Expired keys are skipped; at least one key must be active.
+ * Compares an `X-SVC-Signature` value in constant time with the signature that one key, or each key in a list,
+ * makes. Expired keys are skipped; at least one key must be active.
  *
  * @param body the exact bytes, or text, which is encoded as UTF-8
  * @param signature the header's value, undefined or null if it is absent
  * @returns `{ ok: true, secretId }` (`"default"` for a single key), or `{ ok: false, code }` with
  *   `signature_missing`, `signature_malformed` (not `sha256=` and 64 hex digits) or `signature_mismatch`
- * @throws ReceiverConfigError (as a rejection) as `sign` does, `unknown_option` for an unknown member of
- *   a listed key
+ * @throws ReceiverConfigError (as a rejection) for the same reasons as `sign`, and `unknown_option` for an unknown
+ *   member of a listed key
  *
  * @example
  * ```ts
@@ -100,8 +100,8 @@ export async function verify(
 let cached: { readonly key: string; readonly secrets: readonly KnownSecret[] } | undefined;
 
 /**
- * Parses the keys, caching the last one if it is a string, which cannot change: importing a key costs more than
- * the HMAC of a small body.
+ * Parses the keys. Caches the last key that is a string: a string cannot change, and importing a key costs more
+ * than the HMAC of a small body.
  */
 function parsed(keys: Secrets): readonly KnownSecret[] {
   if (typeof keys !== "string") return parseSecrets(keys);

@@ -13,12 +13,12 @@ export interface StandardSchemaV1<Input = unknown, Output = Input> {
   };
 }
 
-/** The output for a valid event, or the issues of an invalid one. */
+/** The schema's output for a valid event, or the issues of an invalid event. */
 export type StandardSchemaResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly StandardSchemaIssue[] };
 
-/** One reason why a schema rejects an event, and the path to the field. */
+/** A reason why a schema rejects an event, and the path of the field concerned. */
 export interface StandardSchemaIssue {
   readonly message: string;
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;

@@ -1,4 +1,4 @@
-/** The rules of `DeliveryStore` as a pure function, for stores that read and write a record in one step. */
+/** The rules of `DeliveryStore` as a pure function, for stores that read and write a record in one atomic step. */
 import type {
   ClaimRequest,
   ClaimResult,
@@ -13,7 +13,7 @@ export interface StoredRecord {
   /** The token of the claim that holds the record. Only `running` records have one. */
   readonly token?: string | null | undefined;
   readonly lineage?: string | null | undefined;
-  /** When the lease ends, 0 unless the record is `running`. */
+  /** When the lease ends; 0 unless the record is `running`. */
   readonly leaseEndsAt: number;
   /** When the retention ends. From then on, the record counts as absent. */
   readonly expiresAt: number;
@@ -41,8 +41,8 @@ export type Change<Key> = <Call extends keyof Calls>(
 ) => Calls[Call][1];
 
 /**
- * The rule of a call. `known` is the record unless it has expired, `own` the same record if the caller's claim holds it,
- * and `leased` if any lease is alive.
+ * The rule of a call. `known` is the record unless it has expired, `own` is the same record if the caller's claim
+ * holds it, and `leased` is the same record if its lease is alive.
  */
 type Rule<Request, Result> = (
   request: Request,
@@ -55,7 +55,7 @@ type Rule<Request, Result> = (
 const idle = { token: null, leaseEndsAt: 0 };
 
 /**
- * Returns a `done` record. It has no counters, because it is never claimed again.
+ * Returns a `done` record. Its counters are 0, because it is never claimed again.
  *
  * @example
  * ```ts
@@ -87,7 +87,7 @@ const rules: { readonly [Call in keyof Calls]: Rule<Calls[Call][0], Calls[Call][
         own
           ? { status: "claimed", fence, run }
           : { status: "busy", leaseLeftMs: Math.min(endsAt, leaseEndsAt) - now },
-        // Otherwise a clock that was set back would keep a dead claim alive.
+        // Limits the lease to `leaseMs` from now; a clock that was set back could otherwise keep it alive.
         leaseEndsAt < endsAt ? { ...leased, leaseEndsAt } : undefined,
       ];
     }
@@ -154,7 +154,7 @@ export function next<Call extends keyof Calls>(
 }
 
 /**
- * Returns the state that `peek` reports for a record, undefined if it has expired.
+ * Returns the state that `peek` reports for a record, or undefined if the record has expired.
  *
  * @example
  * ```ts

@@ -4,14 +4,14 @@
  */
 export type MaybePromise<T> = T | Promise<T>;
 
-/** The deadline that the receiver passes with each call of a store or a body reader. */
+/** The deadline of a call, which the receiver passes to stores, queues and body readers. */
 export interface DeadlineCall {
-  /** Aborted when the call's deadline has passed. The result is not awaited after that. */
+  /** Aborted when the call's deadline has passed. After that, the receiver no longer waits for the result. */
   readonly signal: AbortSignal;
   /**
-   * Set by work that waits before it sends anything: its error if the deadline passes now, for example a `WebhookError`
-   * `not_sent` that states the cause. The work must not send anything after that. Default: an error that states only
-   * the deadline.
+   * The error of the call if its deadline passes before the callee has sent anything, for example a `WebhookError`
+   * `not_sent` that states the cause. Set by the callee, which must not send anything after the deadline. Default: an
+   * error that states only the deadline.
    */
   unsent?: Error | undefined;
 }
@@ -25,11 +25,11 @@ export interface ClaimRequest {
   readonly token: string;
   /** How long the claim lasts without `extend`, in milliseconds of the store's clock. */
   readonly leaseMs: number;
-  /** How long the record is kept from now, in milliseconds. `extend` does not apply it. */
+  /** How long the record is kept from now, in milliseconds. `extend` ignores it. */
   readonly retainMs: number;
   /**
-   * Identifies the delivery id, 32 hex digits. Only set if deliveries with different ids can share
-   * a record (`dedupeBy` `"event"` or `"body"`).
+   * A hash of the delivery id, 32 hex digits. Only set if deliveries with different ids can share a record (`dedupeBy`
+   * `"event"` or `"body"`).
    */
   readonly lineage?: string | undefined;
   /** Set by `resume`: a `parked` record can be claimed too, and starts again at run 1. */
@@ -59,7 +59,7 @@ export type ClaimResult =
       readonly run: number;
       /** Whether the record was `running` with a dead lease: its previous run has left no result. */
       readonly takenOver?: boolean | undefined;
-      /** Another record was evicted before its retention ended, to make room for this one. */
+      /** Whether another record was evicted before its retention ended, to make room for this one. */
       readonly evictedEarly?: boolean | undefined;
     }
   /** The result when the lease of another claim is alive. */
@@ -78,35 +78,35 @@ export type ClaimResult =
 export type RecordState = "running" | "failed" | "parked" | "done";
 
 /**
- * The record that `complete` found. `owner`: the caller's; `late`: taken over or released since; `restored`:
- * none; `already`: a `done` one.
+ * The record that `complete` found. `owner`: the caller still owned it; `late`: it had been taken over or released;
+ * `restored`: there was none; `already`: it was `done`.
  */
 export type CompleteResult = "owner" | "late" | "restored" | "already";
 
 /**
- * Keeps one record per key, in the state `running`, `done`, `failed` or `parked`. Every call is atomic
- * for its key and uses the store's own clock. Keys are hashed and namespaced (32 hex digits). A call
- * that fails throws or rejects with any error: a failed claim makes the response 503, so that the sender
- * tries again. A `WebhookError` with the code `not_sent` means that the call has not left the process.
- * A claim that takes the record, a completion, and a release that returns true keep it for `retainMs`
- * from then; no other call prolongs it, except `extend` to the end of its lease.
+ * Keeps one record per key, in the state `running`, `done`, `failed` or `parked`. Every call is atomic for its key and
+ * uses the store's own clock. Keys are hashed and namespaced (32 hex digits). A call that fails throws or rejects with
+ * any error: a failed claim makes the response 503, so that the sender tries again. A `WebhookError` with the code
+ * `not_sent` means that the call has not left the process. A claim by a new owner, a completion, and a release that
+ * returns true keep the record for `retainMs` from then. No other call prolongs it, except that `extend` keeps it at
+ * least until its lease ends.
  */
 export interface DeliveryStore {
   /** Whether other processes use the same records. A receiver on a shared store needs a `name`. */
   readonly shared: boolean;
 
   /**
-   * Claims the record if it is absent, `failed`, `running` with a dead lease, or, with `takeParked`, `parked`;
-   * run and fence grow. A live lease under the same token is `claimed` again, with the same numbers. A live
-   * lease with more than `leaseMs` left is shortened to `leaseMs`, because the clock was set back.
+   * Claims the record if it is absent, `failed`, `running` with a dead lease, or, with `takeParked`, `parked`; run and
+   * fence grow. If the same token already holds a live lease, the result is `claimed` again, with the same numbers. A
+   * live lease with more than `leaseMs` left is shortened to `leaseMs`, because the clock may have been set back.
    */
   claim(key: string, request: ClaimRequest, call: StoreCall): MaybePromise<ClaimResult>;
 
   /**
-   * Makes the record `done`, in any state or if absent: any process that finished the work may call it. A
-   * `done` record never changes, except that it is kept for `retainMs` from then. A `WebhookError` with the
-   * code `handler_failed` means that the store knows that the work of this run failed, although its handler did
-   * not: the receiver then releases the record as `failed`, and the outcome is `handler_failed`.
+   * Makes the record `done`, whatever its state and even if it is absent: any process that finished the work may call
+   * this. A `done` record never changes, except that it is kept for `retainMs` from then. Throw a `WebhookError` with
+   * the code `handler_failed` if the work of this run failed although its handler resolved: the receiver then releases
+   * the record as `failed`, and the outcome is `handler_failed`.
    */
   complete(key: string, request: ClaimRequest, call: StoreCall): MaybePromise<CompleteResult>;
 
@@ -124,9 +124,9 @@ export interface DeliveryStore {
   forget(key: string, call: StoreCall): MaybePromise<boolean>;
 
   /**
-   * Returns the state of each record, in the order of the keys; undefined for a key without one. Changes nothing. One
-   * statement, pipeline or call per server or shard for up to 1,000 keys; receivers pass no more than that. A record that
-   * the store cannot read is an error.
+   * Returns the state of each record, in the order of the keys; undefined for a key without a record. Changes nothing.
+   * Receivers pass up to 1,000 keys: send one statement, pipeline or call to each server or shard. Throw or reject if
+   * the store cannot read a record.
    */
   peek?(
     keys: readonly string[],

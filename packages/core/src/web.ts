@@ -4,12 +4,12 @@ import { isBytes } from "./lib/bytes.js";
 import type { Answer } from "./outcome.js";
 import type { DeadlineCall } from "./store.js";
 
-// This is the only file that uses `Request` and `Response`.
+// Only this file reads a `Request` or creates a `Response`; all other code uses `Delivery` and `Answer`.
 
 /**
- * Converts a web-standard `Request` to a delivery, for adapters. The receiver reads the body, up to its
- * limit, only if it needs it. Adapters of frameworks that may consume or cut the body first replace `fix`
- * with their own.
+ * Converts a web-standard `Request` to a delivery, for adapters. The receiver reads the body only if it needs it,
+ * and only up to its limit. If a framework may consume or truncate the body first, its adapter replaces `fix` with
+ * its own.
  *
  * @example
  * ```ts
@@ -59,11 +59,11 @@ export const toResponse = (request: Request, { status, headers, body }: Answer):
 async function readBody(request: Request, limit: number, call: DeadlineCall): Promise<Uint8Array> {
   const { headers } = request;
   try {
-    // Servers enforce Content-Length, and `admit` has checked it, so its bytes need no counting. But
-    // Transfer-Encoding overrides it (RFC 9112, section 6.3), and node:http with `insecureHTTPParser` accepts
-    // both. Two lengths arrive joined by a comma.
-    // Servers create the stream when `body` is first read, so `body` is read last.
-    // `arrayBuffer` rejects if the body was read before, where the stream would only be empty.
+    // A body with one valid Content-Length needs no counting: servers enforce it, and `admit` has compared it with
+    // the limit. Two lengths arrive joined by a comma, and Transfer-Encoding overrides the length (RFC 9112,
+    // section 6.3; node:http with `insecureHTTPParser` accepts both), so such bodies are counted.
+    // `body` is read last, because servers create the stream when it is first read.
+    // If the body was read before, `arrayBuffer` is called because it rejects; the stream would only be empty.
     return request.bodyUsed ||
       (/^[1-9]\d*$/.test(headers.get("content-length") ?? "") &&
         !headers.has("transfer-encoding")) ||
@@ -71,8 +71,8 @@ async function readBody(request: Request, limit: number, call: DeadlineCall): Pr
       ? new Uint8Array(await request.arrayBuffer())
       : await readCounting(request.body, limit, call);
   } catch (error) {
-    // A TypeError means that other code consumed the body (Fetch standard, "consume body"). Any other
-    // error comes from the connection: Deno, workerd and Vercel's edge do not abort the request's
+    // A TypeError means that other code consumed the body (Fetch standard, "consume body"). Any other error comes
+    // from the connection and becomes `aborted`, because Deno, workerd and Vercel's edge do not abort the request's
     // signal.
     const isConsumed =
       (error as Error | undefined)?.name === "TypeError" && !request.signal?.aborted;
@@ -80,7 +80,7 @@ async function readBody(request: Request, limit: number, call: DeadlineCall): Pr
   }
 }
 
-/** Copies the chunks into one growing buffer. A list of 1,000,000 one-byte chunks would need 1.2 GiB. */
+/** Reads up to `limit` bytes into one growing buffer: a list of 1,000,000 one-byte chunks would need 1.2 GiB. */
 async function readCounting(
   stream: ReadableStream<unknown>,
   limit: number,
@@ -100,7 +100,8 @@ async function readCounting(
       if (!isBytes(value)) throw new TypeError("a chunk of the body is not a Uint8Array");
       const start = length;
       length += value.length;
-      // Empty chunks that are available immediately would keep `bodyTimeoutMs` from ever firing.
+      // The chunks are counted too, because an endless supply of empty ones would keep `bodyTimeoutMs` from ever
+      // firing.
       if (length > limit || chunks++ > length + 1_024) throw new BodyError("body_too_large");
       if (length > bytes.length) {
         const larger = new Uint8Array(Math.min(limit, start + length));

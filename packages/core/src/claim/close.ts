@@ -8,8 +8,8 @@ import { callStore, type Claim } from "./store-call.js";
 
 /**
  * Completes the claim, or releases it `to` a state. If the first call fails, `onError` receives the error and a
- * promise of the retries, which hold no reference to the delivery. If the store throws `handler_failed`, the
- * function throws it too: the run must then be released.
+ * promise of the retries, which hold no reference to the delivery. If the completion fails with `handler_failed`,
+ * the function throws that error, and the claim must be released instead.
  */
 export function closeClaim(
   config: Config,
@@ -29,15 +29,15 @@ export function closeClaim(
 }
 
 /**
- * Created outside of `closeClaim`, where V8 would keep `onError`, and with it the delivery, as long as the
- * call.
+ * Returns the store call. Created outside `closeClaim`, where V8 would keep `onError`, and with it the delivery, in
+ * memory as long as the call.
  */
 const closing = (config: Config, claim: Claim, to: ReleaseRequest["to"] | undefined) => () =>
   callStore(config, claim, to ? "release" : "complete", to && { to });
 
 /**
- * Releases a claim whose result was lost: the store may have granted it, but no handler ran. One release
- * is pending at a time, because a store that hangs would execute all of them when it recovers.
+ * Releases a claim whose result was lost: the store may have granted it, but no handler ran. One release is pending
+ * at a time, because a store that hangs would execute every pending release when it recovers.
  *
  * @param failure the error of the claim; a claim that is granted after its release was executed is
  *   released again
@@ -45,7 +45,7 @@ const closing = (config: Config, claim: Claim, to: ReleaseRequest["to"] | undefi
 export function releaseUnused(config: Config, claim: Claim, failure: unknown): Promise<void> {
   const late = (call: Promise<unknown>) =>
     withDeadline(config.clock, config.leaseMs, "store", () => call);
-  /** The claim, while it may still be granted. */
+  /** The call that requested the claim, while the store may still grant it. */
   let claiming = pendingOf(failure);
   const release = async (): Promise<void> => {
     const released = await tryThen<unknown, unknown>(
@@ -63,7 +63,7 @@ export function releaseUnused(config: Config, claim: Claim, failure: unknown): P
     await tryThen<unknown, void>(
       () => late(claimed),
       (result) => ((result as ClaimResult).status === "claimed" ? release() : undefined),
-      // The grant was lost with its connection, and the release was executed after it.
+      // The claim failed late. If it was granted before its connection was lost, the release was executed after it.
       () => {},
     );
   };
@@ -92,19 +92,21 @@ async function retry(
         return;
       }
     } catch {
-      // The call failed late, or still hangs.
+      // The call failed late, or still hangs, so it is repeated.
     }
     await wait(clock, Math.min(pauseMs * (0.5 + Math.random() / 2), leftMs));
     try {
       await call();
       return;
     } catch (error) {
-      // The caller has reported the first failure.
+      // Not reported, because the caller has already reported the first failure.
       pending = pendingOf(error);
     }
   }
 }
 
-/** The only part of an error that is kept: its stack would hold the delivery. */
+/**
+ * Returns the call that may still settle. The error is not kept, because its stack would keep the delivery in memory.
+ */
 const pendingOf = (error: unknown): Promise<unknown> | undefined =>
   error instanceof DeadlineError ? error.pending : undefined;

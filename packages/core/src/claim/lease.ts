@@ -2,10 +2,10 @@ import type { Config } from "../setup/config.js";
 import { callStore, type Claim } from "./store-call.js";
 
 /**
- * Keeps the lease of a running handler alive, with one timer for three deadlines: the next extension,
- * the end of the lease and the handler's timeout. A renewal also reports a long run to `onLong`. A lease that has ended is still extended: unless
- * another receiver has claimed the record, this regains the lease, so that no other run can start. The
- * caller records the loss in `onLost`, and calls the returned function when the handler has settled.
+ * Keeps the lease of a running handler alive, with one timer for three deadlines: the next extension, the end of
+ * the lease and the handler's timeout. Each extension also reports a long run to `onLong`. A lease that has ended
+ * is still extended: unless another receiver has claimed the record, this regains the lease, so that no other run
+ * can start. The caller records the loss in `onLost`, and calls the returned function when the handler has settled.
  */
 export function keepLease(
   config: Config,
@@ -47,7 +47,7 @@ export function keepLease(
       if (isLast || runMs >= longAtMs) {
         longAtMs = runMs < 300_000 ? 300_000 : Infinity;
         onLong(
-          `${Math.floor(runMs / 1000)} s so far${isLast ? "; maxRunMs ends with this lease" : ""}`,
+          `${Math.floor(runMs / 1000)} s so far${isLast ? "; the last renewal (maxRunMs)" : ""}`,
         );
       }
       extend().catch((error) => onInternalError(error, "extend"));
@@ -57,7 +57,7 @@ export function keepLease(
 
   const schedule = () => {
     const next = Math.min(timeoutAt, extendAt, claim.held ? claim.leaseEndsAt : Infinity);
-    // Timers may fire up to a millisecond early by this clock, so the delay is at least one.
+    // Timers may fire up to a millisecond early by this clock, so the delay is at least 1 ms.
     const delayMs = Math.max(Math.ceil(next - clock.monotonic()), 1);
     if (next < Infinity) cancel = clock.after(delayMs, tick);
   };

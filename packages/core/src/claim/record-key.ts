@@ -12,10 +12,7 @@ export interface Identity {
   readonly bytes: Uint8Array;
 }
 
-/**
- * Returns the key of a delivery's record, and the delivery's lineage if several can share the
- * record.
- */
+/** Returns the key of a delivery's record, and the delivery's lineage if several deliveries can share the record. */
 export function recordKey(
   { name, dedupeBy }: Pick<Config, "name" | "dedupeBy">,
   { deliveryId, type, eventId, bytes }: Identity,

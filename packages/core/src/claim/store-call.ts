@@ -15,13 +15,13 @@ import type {
 export interface Claim {
   /** The record's key, 32 hex digits. */
   readonly key: string;
-  /** Identifies the delivery id if several of them can share the record. */
+  /** A hash of the delivery id, if deliveries with different ids can share the record. */
   readonly lineage: string | undefined;
   /** Identifies the claim. */
   readonly token: string;
   /**
-   * In monotonic time, `leaseMs` after the last claim or extension was sent: the store's lease
-   * starts no earlier.
+   * The earliest end of the lease, in monotonic time: `leaseMs` after the last claim or extension was sent, because
+   * the store's lease starts no earlier.
    */
   leaseEndsAt: number;
   /** Whether the run has held its lease without a gap. */
@@ -45,7 +45,7 @@ export function callStore<Operation extends keyof Results>(
   operation: Operation,
   extra?: Extra,
 ): MaybePromise<Results[Operation]> {
-  // Every release has a `to`, and the result has the operation's type.
+  // The casts are safe: every release passes `to`, and each operation returns its own type of result.
   const request = { token, leaseMs, retainMs, lineage, ...extra } as ReleaseRequest;
   return withDeadline(
     clock,

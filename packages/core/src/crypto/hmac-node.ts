@@ -13,7 +13,7 @@ export const importKey: ImportHmac = (bytes) => {
     sign,
     verify(body, hex) {
       expected.write(sign(body), "latin1");
-      // Fewer characters would leave the digits of an earlier signature at the end of the buffer.
+      // The length is checked, because fewer characters would leave digits of an earlier signature in the buffer.
       const isWhole = hex.length === 64 && given.write(hex.toLowerCase(), "latin1") === 64;
       return timingSafeEqual(expected, given) && isWhole;
     },
@@ -21,12 +21,12 @@ export const importKey: ImportHmac = (bytes) => {
 };
 
 export const fingerprint: Fingerprint = (data) => {
-  // A slice of the text would keep all 64 digits in memory, one per record.
+  // The buffer is used because a slice of the text would keep all 64 digits in memory for each record.
   expected.write(hash("sha256", data, "hex"), "latin1");
   return expected.toString("latin1", 0, 32);
 };
 
-/** The minimum length of a key that cannot be guessed from its fingerprint, in bytes. */
+/** The minimum length, in bytes, of a key that cannot be guessed from its fingerprint. */
 const shortestLabelled = 24;
 
 export const describeKeys: DescribeKeys = (keys, now, body, signature, scheme) => {

@@ -4,7 +4,7 @@ import type { DescribeKeys, Fingerprint } from "./hmac.js";
 
 const algorithm = { name: "HMAC", hash: "SHA-256" };
 
-// WebCrypto's types exclude views of shared memory. A request body is never one.
+// WebCrypto's types exclude views of shared memory. The casts are safe: no request body is such a view.
 type Source = Uint8Array<ArrayBuffer>;
 
 const toHex = (bytes: ArrayBuffer) =>

@@ -1,10 +1,10 @@
 import type { Scheme } from "../scheme.js";
 import type { MaybePromise } from "../store.js";
 
-// `#hmac` selects the file on the platform that implements these types and `ImportHmac`.
+// `#hmac` is the file that implements these types and `ImportHmac` for the current platform.
 
 /**
- * Returns the first 128 bits of SHA-256 as 32 hex digits: short, because a store keeps one per record.
+ * Returns the first 128 bits of the SHA-256 hash as 32 hex digits. It is short, because a store keeps one per record.
  * A string is encoded as UTF-8.
  */
 export type Fingerprint = (data: string | Uint8Array) => MaybePromise<string>;
@@ -18,8 +18,8 @@ export interface DescribedKey {
 }
 
 /**
- * Describes the configured keys when no active one made a signature: their fingerprints, and what is wrong with
- * each. Empty where HMACs are asynchronous.
+ * Describes the configured keys for a signature that no active key made: their fingerprints and their problems.
+ * Returns empty text where HMACs are asynchronous.
  *
  * @param signature the 64 hex digits of the service's signature, or the claim of the scheme
  */

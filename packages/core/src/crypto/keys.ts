@@ -14,8 +14,8 @@ import type { MaybePromise } from "../store.js";
 import { assertOptions, assertOption } from "../texts/assert.js";
 
 /**
- * A validated secret. The imported key is kept, not its promise: a Worker must not await a promise
- * of another request.
+ * A validated secret. The imported key is kept, not its promise: a Worker must not await a promise that another
+ * request created.
  */
 export interface KnownSecret {
   readonly id: string;
@@ -37,8 +37,8 @@ export interface SecretReader {
 /**
  * Returns a reader of the active secrets.
  *
- * @throws ReceiverConfigError `invalid_secret`, `unknown_option`; if `source` is a function, only its reader
- *   rejects
+ * @throws ReceiverConfigError `invalid_secret`, `unknown_option`; if `source` is a function, the reader rejects
+ *   instead
  */
 export function secretReader(source: SecretSource, clock: Clock, scheme?: Scheme): SecretReader {
   const isFunction = typeof source === "function";
@@ -46,8 +46,8 @@ export function secretReader(source: SecretSource, clock: Clock, scheme?: Scheme
   let last: readonly unknown[] | undefined;
   const copyOf = (key: SecretKey) => known.find((secret) => secret.key === key)?.bytes;
   const active = (secrets: Secrets) => {
-    // A list may be changed in place, so its values are compared. Bytes passed when the receiver was
-    // built are compared by identity, because their owner may have wiped them since.
+    // A list may be changed in place, so its values are compared. Keys passed when the receiver was built are
+    // compared by identity, because their owner may have wiped their bytes since.
     const values = listOf(secrets).flatMap(({ id, key, expiresAt = Infinity }) => [
       id,
       isFunction ? `${typeof key} ${String(key)}` : key,
@@ -69,9 +69,9 @@ export function secretReader(source: SecretSource, clock: Clock, scheme?: Scheme
         ),
       active,
       (error) => {
-        // An error of these packages names its own cause.
+        // An error of these packages states its own cause, so it is thrown unchanged.
         if (codeOf(error)) throw error;
-        // V8 quotes the text that JSON.parse refuses, which may be the secret.
+        // Hides the message of a SyntaxError: V8 quotes the text that JSON.parse refuses, which may be the secret.
         const reason = error instanceof SyntaxError ? error.name : describe(error);
         throw new Error(`The secret function failed: ${reason}`, { cause: error });
       },
@@ -81,13 +81,13 @@ export function secretReader(source: SecretSource, clock: Clock, scheme?: Scheme
   return { read: isFunction ? call : read, known: () => known };
 }
 
-/** Keys without an id have their position as id, from 1. */
+/** Returns a list of secrets. The id of a listed plain key is its position, from 1. */
 const listOf = (secrets: Secrets): readonly Secret[] =>
   isList(secrets)
     ? secrets.map((one, index) => (isSecret(one) ? one : { id: String(index + 1), key: one }))
     : [{ id: "default", key: secrets }];
 
-// `Array.isArray` does not narrow to readonly lists.
+// Needed because `Array.isArray` does not narrow to readonly lists.
 const isList = (secrets: Secrets): secrets is Exclude<Secrets, SecretKey> => Array.isArray(secrets);
 
 const isSecret = (one: SecretKey | Secret): one is Secret => isObject(one) && !isBytes(one);
@@ -100,7 +100,7 @@ export function unexpired(secrets: readonly KnownSecret[], now: number): readonl
 }
 
 /**
- * @param path the option for errors
+ * @param path the name of the option in errors
  * @param copyOf returns the bytes of a key that is already known
  */
 export function parseSecrets(
@@ -162,8 +162,8 @@ const importedOf = (secret: KnownSecret) =>
     (key) => (secret.imported = key),
   );
 
-// Rejects the result of a missing variable, a wrong cast or a copied configuration line, and placeholders. Base64,
-// hex and UUIDs contain none of the punctuation here, and a random key is longer than each of the words.
+// Matches neither placeholders nor the result of a missing variable, a wrong cast or a copied configuration line. It
+// matches real keys: base64, hex and UUIDs lack this punctuation, and a random key is longer than these words.
 const plausibleSecret =
   /^(?!["'`]|(whsec_)?(undefined|null|nan|\[[\w ]+]|x{3,}|<.*>|\$(\{.*|[a-z_]+)|your[-_]\D*|(change|replace).?me|todo|placeholder|%\w+%|\{\{.*|[.\u2026].*|.*(\u2026|(=whsec_|\*{4}).*))?$)\S(.*[^\s"'`])?$/i;
 
@@ -171,7 +171,7 @@ const plausibleSecret =
 export function keyBytes(key: SecretKey, path = "secret", scheme?: Scheme): Uint8Array {
   const bytes = (scheme?.keyBytes ?? toBytes)(key, path);
   assertOption(
-    // All zeros means that the bytes were wiped.
+    // If all bytes are zero, the key has probably been wiped.
     bytes &&
       bytes.some((byte) => byte > 0) &&
       (scheme || typeof key !== "string" || (plausibleSecret.test(key) && !isApiKey(key))),
@@ -179,6 +179,6 @@ export function keyBytes(key: SecretKey, path = "secret", scheme?: Scheme): Uint
     path,
     key,
   );
-  // The copy stays valid when the caller wipes the original.
+  // Returns a copy, which stays valid when the caller wipes the original.
   return new Uint8Array(bytes);
 }

@@ -1,13 +1,13 @@
-/** The states of a job that an operator may act on. `delayed` waits for its next attempt. */
+/** The state of a job, as operators see it. A `delayed` job waits for its next attempt. */
 export type InboxState = "ready" | "delayed" | "active" | "dead";
 
-/** The numbers of an inbox. */
+/** The statistics of an inbox. */
 export interface InboxStats {
   /** The number of jobs that wait for a worker, or for an earlier job of their key. */
   readonly ready: number;
   /** The number of jobs that wait for their next attempt. */
   readonly delayed: number;
-  /** The number of jobs that run. */
+  /** The number of jobs that are running. */
   readonly active: number;
   /** The number of dead letters. */
   readonly dead: number;
@@ -39,14 +39,14 @@ export interface InboxEntry {
 /** The parameters of `InboxAdmin.list`. */
 export interface InboxQuery {
   readonly state: InboxState;
-  /** Only events of this type. Default: all. */
+  /** Lists only events of this type. Default: all. */
   readonly type?: string | undefined;
   /**
-   * Only jobs after this id in the list. Default: from the start. An engine without cursors refuses an id that has left
-   * the list (`invalid_option`).
+   * Lists only jobs after the job with this id. Default: from the start. An engine without cursors refuses an id that
+   * is no longer in the list (`invalid_option`).
    */
   readonly after?: string | undefined;
-  /** The most jobs to return. Default: all. */
+  /** The maximum number of jobs to return. Default: all. */
   readonly limit?: number | undefined;
 }
 
@@ -54,19 +54,19 @@ export interface InboxQuery {
 export interface ReleaseOptions {
   /** The number of dead letters that run again each second. */
   readonly perSecond: number;
-  /** The most dead letters to release. Default: all. */
+  /** The maximum number of dead letters to release. Default: all. */
   readonly limit?: number | undefined;
   /** Stops the release once this many released jobs have failed again. Default: no limit. */
   readonly stopAfter?: number | undefined;
-  /** Only events of this type. Default: all. */
+  /** Releases only events of this type. Default: all. */
   readonly type?: string | undefined;
-  /** Stops the release. Default: none. */
+  /** Stops the release when it is aborted. Default: none. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * The operations of an inbox for operators. `id` is the queue's own id of a job. Each call rejects with a `WebhookError`
- * `queue_unavailable` if the server does not reply within 10 s.
+ * The operations that an inbox offers to operators. `id` is the queue's own id of a job. Each call rejects with a
+ * `WebhookError` `queue_unavailable` if the server does not reply within 10 s.
  */
 export interface InboxAdmin {
   stats(): Promise<InboxStats>;
@@ -75,15 +75,15 @@ export interface InboxAdmin {
   /** Returns one job, or undefined. */
   get(id: string): Promise<InboxEntry | undefined>;
   /**
-   * Runs a dead letter again, with its attempts counted from zero, or a delayed job now. Returns false for a job in another
-   * state.
+   * Runs a dead letter again, with its attempts counted from zero, or runs a delayed job immediately. Resolves to false
+   * for a job in another state.
    */
   retry(id: string): Promise<boolean>;
-  /** Removes a dead letter. Returns false unless it is dead. The event's record stays parked or failed. */
+  /** Removes a dead letter. Resolves to false for any other job. The event's record stays parked or failed. */
   discard(id: string, reason: string): Promise<boolean>;
   /**
-   * Runs dead letters again at a limited rate. A released job has all its attempts again. Resolves with the number of
-   * released jobs, and of those that have failed again: they wait for another attempt, or are dead again.
+   * Runs dead letters again at a limited rate. Each released job gets all its attempts again. Resolves to the number of
+   * released jobs, and of those among them that have failed again, whether they wait for another attempt or are dead.
    */
   release(
     options: ReleaseOptions,

@@ -1,12 +1,12 @@
 import { WebhookError } from "../errors.js";
 import type { DeadlineCall, MaybePromise } from "../store.js";
 
-/** How long an operator waits for a queue, in milliseconds. */
+/** The default time limit of a call, in milliseconds. */
 const longestMs = 10_000;
 
 /**
- * For queues: limits how long a call takes. A client without a connection, or with one that has died silently, may never
- * settle its calls.
+ * For queues: settles like `call`, or rejects if it takes too long. A client that has no connection, or whose
+ * connection has died silently, may never settle its calls.
  *
  * @param ms the longest wait, in milliseconds
  * @throws WebhookError `queue_unavailable`
@@ -30,7 +30,7 @@ export async function within<Result>(
       reject(
         new WebhookError(
           "queue_unavailable",
-          `The server of the queue did not respond within ${ms / 1_000} s. Check that it runs, and the connection of the queue. A change that was sent may still take place.`,
+          `The queue's server did not respond within ${ms / 1_000} s. Check that it runs and that the connection works. A change that was sent may still take effect.`,
         ),
       );
     }, ms);
@@ -43,8 +43,8 @@ export async function within<Result>(
 }
 
 /**
- * For queues: loads something once, which all calls share. A load that fails, or that one of its callers has given up,
- * is forgotten: the next call loads again, because the connection of the first may have died.
+ * For queues: returns a function that loads a value once for all calls. If the load fails, or a call reaches its
+ * deadline during the load, the next call loads again, because the connection of the first load may have died.
  *
  * @example
  * ```ts
@@ -69,7 +69,7 @@ export function shared<Value>(
     const forget = () => {
       if (loading === own) loading = undefined;
     };
-    // Only a call that waits reads the signal, which is created when it is read.
+    // The signal is read only by a call that waits, because reading it creates it.
     call.signal.addEventListener("abort", forget, { once: true });
     return own.then(
       (value) => (loaded = { value }).value,
@@ -81,17 +81,18 @@ export function shared<Value>(
   };
 }
 
-/** How often {@link roomGuard} reads the room, in milliseconds: usually, and while there is too little of it. */
+/** How often {@link roomGuard} reads the free space, in milliseconds: usually, and while there is too little. */
 const [readEveryMs, readSoonMs] = [5_000, 500];
 
 /**
- * For queues: refuses jobs while less than `least` would be left of the storage, so that workers can always take and
- * settle the jobs that are stored. If the room cannot be read, jobs are stored: a server that is full refuses them itself.
+ * For queues: returns a function that refuses a job if it would leave less than `least` free space, so that workers
+ * can always fetch and settle the stored jobs. If the space cannot be read, jobs are accepted: a full server refuses
+ * them itself.
  *
- * @param read returns the room that is left, in bytes. Called at most every 5 s, or every 500 ms while there is too little
- * @param least returns the room to keep, in bytes
+ * @param read returns the free space, in bytes. Called at most every 5 s, or every 500 ms while there is too little
+ * @param least returns the space to keep free, in bytes
  * @param text the cause and its fix, in whole sentences
- * @returns a function for the size of each job. It throws or rejects with a `WebhookError` `queue_full`
+ * @returns a function that receives the size of each job. It throws or rejects with a `WebhookError` `queue_full`
  *
  * @example
  * ```ts
@@ -124,7 +125,7 @@ export function roomGuard(
   const isTooMuch = (bytes: number) => room - bytes < least();
   const take = (bytes: number) => {
     if (isTooMuch(bytes)) throw new WebhookError("queue_full", text);
-    // Other processes store jobs too, but each counts only its own until it reads the room again.
+    // An estimate: other processes store jobs too, but only this process's jobs are subtracted until the next read.
     room -= bytes;
   };
   return (bytes) => {

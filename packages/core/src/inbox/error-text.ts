@@ -1,6 +1,6 @@
 /**
- * For queues: returns the message of an error, at most 10,000 characters, as text that each database stores: without NUL
- * and lone surrogates. Never throws, whatever a handler has thrown.
+ * For queues: returns the message of an error, at most 10,000 characters, as text that every database can store:
+ * without NUL and lone surrogates. Never throws, whatever a handler has thrown.
  *
  * @example
  * ```ts
@@ -14,12 +14,12 @@
 export function errorText(error: unknown): string {
   try {
     const { message = error, name } = Object(error) as { message?: unknown; name?: unknown };
-    // An AggregateError may have no message.
+    // An AggregateError may have no message, so the name replaces an empty one.
     return String(message || name)
       .slice(0, 10_000)
       .replaceAll(/[\0\p{Cs}]/gu, "\ufffd");
   } catch {
-    // An object without a prototype, a proxy, or a getter that throws.
+    // The error is an object without a prototype, or a proxy or a getter of it threw.
     return "The error cannot be read.";
   }
 }

@@ -7,7 +7,7 @@ import { enqueueKey, type EnqueueContext, type StoreInQueue } from "../setup/que
 import type { DeadlineCall } from "../store.js";
 import { jobOf, type InboxJob } from "./job.js";
 
-/** Marks handlers that run from a queue. */
+/** Marks handlers to run from a queue. */
 export interface Inbox {
   /**
    * Returns a handler: `receive` stores the delivery in the queue and ends as `enqueued`, and a worker runs `handler`.
@@ -16,12 +16,12 @@ export interface Inbox {
    */
   <Event>(handler: Handler<unknown extends Event ? AnyEvent : Event>): Handler<Event>;
   <Event>(handler: Handler<Event>): Handler<Event>;
-  /** Returns a handler that only stores, for a process without workers. A run ends as `handler_failed`. */
+  /** Returns a handler that only stores deliveries, for a process without workers. A run ends as `handler_failed`. */
   (): Handler<unknown>;
   /**
-   * Called instead of each call that stores a delivery, for telemetry: `telemetry({ inbox })` of `@svc-webhooks/otel`
-   * sets it. It calls `store` and returns its result: a delivery is stored only if both succeed, and otherwise ends as
-   * `queue_unavailable`. The text that it passes becomes `InboxJob.trace`. Default: none.
+   * Wraps each call that stores a delivery, for telemetry: `telemetry({ inbox })` of `@svc-webhooks/otel` sets it. It
+   * must call `store` and return its result: unless both succeed, the delivery ends as `queue_unavailable`. The text
+   * that it passes to `store` becomes `InboxJob.trace`. Default: none.
    */
   around?: ((store: (trace?: string) => unknown, context: EnqueueContext) => unknown) | undefined;
 }
@@ -33,25 +33,25 @@ export interface EnqueueCall extends DeadlineCall {
 }
 
 /**
- * Stores a job durably. Resolve only when no crash can lose it any more. If the queue has a job with this key already,
- * change nothing, unless that job is dead: make it run again. Reject to respond with 503; a number `retryAfterMs` of
- * the error becomes `Retry-After`. `call.signal` is aborted after `handlerTimeoutMs`; a job that is stored nevertheless
- * does no harm, because a copy with its key is stored once.
+ * Stores a job durably. Resolve only once no crash can lose the job. If the queue already has a job with this key,
+ * change nothing, unless that job is dead: then make it run again. Reject to respond with 503; if the error's
+ * `retryAfterMs` is a number, it becomes `Retry-After`. `call.signal` is aborted after `handlerTimeoutMs`; a job that
+ * is stored later does no harm, because a job with the same key is stored only once.
  */
 export type Enqueue = (job: InboxJob, call: EnqueueCall) => Promise<unknown>;
 
 /** The options of `inboxFor`. */
 export interface InboxForOptions {
   /**
-   * The largest body that the queue stores, in bytes. `createReceiver` throws for a receiver that accepts larger ones:
-   * each of their deliveries would end as `queue_unavailable`, and the sender would repeat it without success. Default:
-   * no limit. Errors: `invalid_option`, from `createReceiver`.
+   * The largest body that the queue stores, in bytes. `createReceiver` throws for a receiver that accepts larger
+   * bodies: their deliveries would end as `queue_unavailable`, and the sender would retry without success. Default: no
+   * limit. Errors: `invalid_option`, from `createReceiver`.
    */
   readonly maxBodyBytes?: number | undefined;
 }
 
 /**
- * Connects a queue to receivers: returns the function that marks the handlers which run from it. The queue's worker
+ * Connects a queue to receivers: returns the function that marks handlers to run from the queue. The queue's worker
  * passes each job to `runJob`.
  *
  * @throws ReceiverConfigError `invalid_option` if `enqueue` is not a function; `unknown_option`
@@ -82,7 +82,7 @@ export function inboxFor(enqueue: Enqueue, options: InboxForOptions = {}): Inbox
     const put = () =>
       enqueue(jobOf(context, trace), {
         event,
-        // A signal is created on first use.
+        // A getter, because the signal is created when it is first read.
         get signal() {
           return call.signal;
         },
@@ -105,7 +105,7 @@ export function inboxFor(enqueue: Enqueue, options: InboxForOptions = {}): Inbox
       ),
   });
   const inbox: Inbox = (...given: readonly Handler<never>[]) => {
-    // A handler that is undefined is a mistake, such as a misspelled import.
+    // The number of arguments is checked, because an undefined handler is a mistake, such as a misspelled import.
     const handler = given.length === 0 ? runsElsewhere : given[0];
     if (typeof handler !== "function") {
       throw new ReceiverConfigError(

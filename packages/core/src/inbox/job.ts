@@ -3,7 +3,7 @@ import { WebhookError } from "../errors.js";
 import type { DeliveryContext } from "../handler.js";
 import type { EnqueueContext } from "../setup/queued-handler.js";
 
-/** A verified delivery as a queue stores it, as JSON. */
+/** A verified delivery in the form that a queue stores as JSON. */
 export interface InboxJob {
   readonly v: 1;
   /** The `idempotencyKey` of the event, 32 hex digits. Use it as the id of the job, so that the queue refuses copies. */
@@ -18,11 +18,11 @@ export interface InboxJob {
   readonly headers: StoredDelivery["headers"];
   /** The exact body as text, so that the queue's own page shows the event. */
   readonly body: string;
-  /** Set if the body is not UTF-8, or contains a NUL, which PostgreSQL does not store: `body` is base64. */
+  /** True if `body` is base64, because the body is not UTF-8 or contains a NUL, which PostgreSQL cannot store. */
   readonly base64?: true;
   /**
-   * The trace context of the call that stored the job, for a link. The process that stored the job wrote it; its trace id
-   * is the request's if your HTTP instrumentation reads `traceparent`.
+   * The trace context of the call that stored the job, for a link from the run. The process that stored the job wrote
+   * it. Its trace id is that of the request if your HTTP instrumentation reads `traceparent`.
    */
   readonly trace?: string;
 }
@@ -31,8 +31,8 @@ export interface InboxJob {
 const utf8 = /* @__PURE__ */ new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
- * The property of a body that a job stored. Registered globally, because an application may load this module as ESM and
- * as CommonJS.
+ * The key of the property that holds a job's trace, on the body of its delivery. Registered globally, because an
+ * application may load this module both as ESM and as CommonJS.
  */
 const traceKey: unique symbol = Symbol.for("svc-webhooks.trace");
 
@@ -47,7 +47,7 @@ export function jobOf(context: EnqueueContext, trace?: string): InboxJob {
   return {
     v: 1,
     key,
-    // PostgreSQL stores no NUL and no lone surrogate. The body keeps the exact type.
+    // PostgreSQL cannot store NUL or lone surrogates, so they are replaced. The body keeps the exact type.
     type: type.replaceAll(/[\p{Cc}\p{Cs}]/gu, "\ufffd"),
     deliveryId,
     receivedAt,
@@ -69,8 +69,8 @@ function textOf(bytes: Uint8Array): string | undefined {
 }
 
 /**
- * Returns the `trace` of the job that a run comes from, or undefined for an inline run. Anyone who can write to the queue
- * can change it, so use it only for links.
+ * Returns the `trace` of the job that a run comes from, or undefined for an inline run. Anyone who can write to the
+ * queue can change the trace, so use it only for links.
  *
  * @example
  * ```ts
@@ -94,14 +94,14 @@ export function traceOf(context: DeliveryContext): string | undefined {
 /**
  * Returns the delivery that a job stores.
  *
- * @throws WebhookError `invalid_job` if anything else changed the job, or it was not made by an inbox
+ * @throws WebhookError `invalid_job` if the job was not made by an inbox, or was changed since
  */
 export function deliveryOf(job: unknown): StoredDelivery {
   const { v, key, headers, body, base64, trace } = Object(job) as Partial<InboxJob>;
   try {
     if (v === 1 && typeof key === "string" && typeof body === "string") {
       const isText = base64 === undefined;
-      // As JSON, because a queue in memory keeps headers that are undefined.
+      // JSON drops the undefined headers that a queue in memory keeps.
       const stored = parseDelivery(
         JSON.stringify({ method: "POST", headers, body: isText ? "" : body }),
       );
@@ -111,7 +111,7 @@ export function deliveryOf(job: unknown): StoredDelivery {
       return { ...stored, body: bytes };
     }
   } catch {
-    // A header that is not a string and invalid base64 have the same error as a wrong field.
+    // A header that is not a string and invalid base64 are reported below, like a wrong field.
   }
   throw new WebhookError(
     "invalid_job",

@@ -1,10 +1,10 @@
 import { linePauseMs } from "../lib/times.js";
 import { errorText } from "./error-text.js";
 
-/** The most messages that {@link oncePerMinute} passes in a minute. */
+/** The maximum number of messages that {@link oncePerMinute} passes in a minute. */
 const mostMessages = 100;
 
-/** Matches the parts in which the messages of one cause differ, such as ids of workers and counts. */
+/** Matches the parts that vary between messages with the same cause, such as worker ids and counts. */
 const variable = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}|\d+/gi;
 
 async function quietly(report: (error: unknown) => unknown, error: unknown): Promise<void> {
@@ -16,9 +16,9 @@ async function quietly(report: (error: unknown) => unknown, error: unknown): Pro
 }
 
 /**
- * Passes each error to `report`, unless one with the same message, whatever its numbers and UUIDs, was passed within the
- * last minute: a worker whose server is down or full may emit thousands of errors per second. Passes at most 100 messages
- * in a minute. Never throws: errors of `report` are ignored.
+ * Returns a function that passes an error to `report`, unless an error with the same message, except for its
+ * numbers and UUIDs, was passed within the last minute: a worker whose server is down or full may emit thousands of
+ * errors per second. It passes at most 100 messages in a minute and never throws: errors of `report` are ignored.
  *
  * @example
  * ```ts
@@ -33,7 +33,7 @@ export function oncePerMinute(report: (error: unknown) => unknown): (error: unkn
   return (error) => {
     const text = errorText(error).replaceAll(variable, "0");
     const now = performance.now();
-    // The oldest is the first.
+    // The oldest entries come first, so the loop ends at the first recent one.
     for (const [oldest, at] of passedAt) {
       if (now - at < linePauseMs) break;
       passedAt.delete(oldest);

@@ -9,7 +9,7 @@ import { wait } from "./run-job.js";
 
 const states: readonly unknown[] = ["ready", "delayed", "active", "dead"] satisfies InboxState[];
 
-/** Asserts that an option is a number of jobs, or absent. */
+/** Asserts that an option is a whole number from `least`, Infinity or absent. */
 function assertCount(value: number | undefined, option: string, least: number): void {
   const isCount = value === undefined || value === Infinity || Number.isSafeInteger(value);
   assertValid(
@@ -79,12 +79,13 @@ export function assertRelease(options: ReleaseOptions): void {
 const countEveryMs = 200;
 
 /**
- * For queues: runs dead letters again, one after the other, at the rate of the options, until their limit or until too
- * many have failed again.
+ * For queues: runs dead letters again, one after another, at the rate in `options`, until the limit is reached, too
+ * many have failed again, or the signal is aborted.
  *
- * @param letters returns the letters of the start with this type, the oldest first. Those that die again are not among them
+ * @param letters returns the dead letters of this type that exist at the start, oldest first. Letters that die again
+ *   are not included
  * @param countFailed returns how many of the released jobs have failed again
- * @throws ReceiverConfigError as {@link assertRelease}
+ * @throws ReceiverConfigError for the same reasons as {@link assertRelease}
  *
  * @example
  * ```ts
@@ -129,8 +130,8 @@ export async function releaseLetters(
 }
 
 /**
- * For queues: returns the members of an entry that the data of its job decide. Another application may have stored
- * anything.
+ * For queues: returns the members of an entry that come from the data of its job. The data may be anything, because
+ * another application may have stored them.
  *
  * @param storedAt when the job was stored, in epoch milliseconds
  *
@@ -167,17 +168,17 @@ function bytesOf(text: string, isBase64: boolean): Uint8Array {
     try {
       return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
     } catch {
-      // Another application has stored something else. An operator sees it as it is.
+      // Another application has stored text that is not base64. The operator sees it unchanged.
     }
   }
   return new TextEncoder().encode(text);
 }
 
-/** The characters that PostgreSQL does not store: NUL and half a character. */
+/** Matches the characters that PostgreSQL cannot store: NUL and lone surrogates. */
 const unstorable = /[\0\p{Cs}]/u;
 
 /**
- * For authors of queues: asserts that a value that `partitionBy` returned is undefined or a text of 1 to 500 characters.
+ * For queues: asserts that `partitionBy` returned undefined, or 1 to 500 characters that PostgreSQL can store.
  *
  * @throws WebhookError `invalid_partition`
  *
@@ -192,10 +193,10 @@ const unstorable = /[\0\p{Cs}]/u;
  */
 export function assertPartition(partition: unknown): asserts partition is string | undefined {
   if (partition === undefined) return;
-  // A longer one does not fit into an index of PostgreSQL.
+  // Longer text does not fit into an index of PostgreSQL.
   const isText = typeof partition === "string" && partition !== "" && partition.length <= 500;
   if (isText && !unstorable.test(partition)) return;
-  // A promise that rejects would end the process.
+  // The value may be a promise, and an unhandled rejection would end the process.
   void Promise.resolve(partition).catch(() => {});
   throw new WebhookError(
     "invalid_partition",
@@ -204,7 +205,7 @@ export function assertPartition(partition: unknown): asserts partition is string
 }
 
 /**
- * For queues: asserts that an option is the name of a queue, which leaves `<name>.dead` for its dead letters.
+ * For queues: asserts that an option is a valid queue name. `<name>.dead` is reserved for its dead letters.
  *
  * @throws ReceiverConfigError `invalid_option`
  *
@@ -222,6 +223,6 @@ export function assertQueueName(name: unknown, option: string): asserts name is 
   assertValid(
     isName && !/\.dead$/i.test(name),
     option,
-    `\`${option}\` must have 1 to 200 characters: letters, digits, and \`_\`, \`-\`, \`.\` or \`/\`. It must not end in \`.dead\`: such a queue contains the dead letters of another one.`,
+    `\`${option}\` must have 1 to 200 characters: letters, digits, and \`_\`, \`-\`, \`.\` or \`/\`. It must not end in \`.dead\`: such names are reserved for dead letters.`,
   );
 }

@@ -1,19 +1,19 @@
 import { assertOptions, assertValid } from "../checks.js";
 import { isWhole } from "../lib/is-whole.js";
 
-/** The attempts of an event, and the delays between them, which double from `firstMs` to `mostMs`, with jitter. */
+/** The attempts to run an event, and the delays between them, which double from `firstMs` to `mostMs`, with jitter. */
 export interface RetryOptions {
   /** The number of attempts before an event becomes a dead letter, 1 … 1,000. Default 20. */
   readonly limit?: number | undefined;
   /** The longest delay after the first attempt, in milliseconds, 1 … 86,400,000. Default 1,000. */
   readonly firstMs?: number | undefined;
-  /** The longest delay, in milliseconds, `firstMs` … 86,400,000. Default 600,000 (10 min), or `firstMs` if that is more. */
+  /** The longest delay, in milliseconds, `firstMs` … 86,400,000. Default: 600,000 (10 min), or `firstMs` if more. */
   readonly mostMs?: number | undefined;
 }
 
-/** The limits of an engine whose own are narrower than those of {@link RetryOptions}. */
+/** The limits of an engine, if they are narrower than those of {@link RetryOptions}. */
 export interface RetryLimits {
-  /** The most attempts. Default 1,000. */
+  /** The maximum number of attempts. Default 1,000. */
   readonly attempts?: number | undefined;
   /** The shortest delay, in milliseconds. Default 1. */
   readonly leastMs?: number | undefined;
@@ -21,20 +21,20 @@ export interface RetryLimits {
   readonly mostMs?: number | undefined;
 }
 
-/** The attempts of a job, and the delays between them. */
+/** The maximum number of attempts at a job, and the delays between them. */
 export interface RetryDelays {
   readonly limit: number;
   readonly firstMs: number;
   readonly mostMs: number;
-  /** Returns the delay after an attempt, counted from 1, in milliseconds: between half of the longest and all of it. */
+  /** Returns the delay after an attempt (1, 2, …), in milliseconds: a random 50 to 100 % of its longest delay. */
   readonly delayMs: (attempt: number) => number;
 }
 
-/** The longest delay that a job waits for, in milliseconds: one day. */
+/** The longest delay before an attempt, in milliseconds: one day. */
 export const longestRetryMs = 86_400_000;
 
 /**
- * For queues: checks the option `retry`, and returns what it means.
+ * For queues: validates the option `retry`, and returns its values and the delays that follow from them.
  *
  * @throws ReceiverConfigError `invalid_option`, `unknown_option`
  *

@@ -6,7 +6,7 @@ import { isPromise } from "./maybe-promise.js";
 export const wait = (clock: Clock, ms: number): Promise<undefined> =>
   new Promise((resolve) => void clock.after(ms, () => resolve(undefined)));
 
-/** The error with which {@link withDeadline} rejects. */
+/** The error with which {@link withDeadline} rejects when the deadline has passed. */
 export class DeadlineError extends Error {
   readonly #pending: Promise<unknown>;
 
@@ -44,8 +44,8 @@ export class LazySignal implements DeadlineCall {
 }
 
 /**
- * Settles like `work`, or rejects with a `DeadlineError` or the work's `unsent` once `ms` have passed. `work` cannot be
- * stopped, only notified through its signal.
+ * Settles like `work`, or rejects with `unsent` or a `DeadlineError` once `ms` milliseconds have passed. `work` cannot
+ * be stopped, only notified through its signal.
  */
 export function withDeadline<T>(
   clock: Clock,

@@ -1,6 +1,6 @@
 /**
  * Matches controls, format characters such as bidirectional and zero-width ones, line and paragraph separators, lone
- * surrogates, and characters that fonts leave out. It does not match the selectors between two forms of an emoji.
+ * surrogates, and characters that fonts leave out. Variation selectors, which choose an emoji's form, do not match.
  */
 export const hiddenCharacters: RegExp =
   /(?![\uFE00-\uFE0F])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}]/gu;

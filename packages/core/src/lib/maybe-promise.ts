@@ -4,7 +4,7 @@ export function isPromise<T>(value: MaybePromise<T>): value is Promise<T> {
   return typeof (value as Promise<T> | undefined)?.then === "function";
 }
 
-/** Calls `use` with `value`, synchronously unless it is a promise. */
+/** Calls `use` with `value`, synchronously unless `value` is a promise. */
 export function andThen<T, R>(
   value: MaybePromise<T>,
   use: (value: T) => MaybePromise<R>,
@@ -13,8 +13,7 @@ export function andThen<T, R>(
 }
 
 /**
- * Calls `use` with the result of `work`, or `failed` with its error, synchronously unless it
- * returns a promise.
+ * Calls `use` with the result of `work`, or `failed` with its error, synchronously unless `work` returns a promise.
  */
 export function tryThen<T, R>(
   work: () => MaybePromise<T>,
@@ -25,11 +24,11 @@ export function tryThen<T, R>(
   let isPending: boolean;
   try {
     value = work();
-    // Reading a user's `then` may throw too.
+    // In the `try` block, because reading a user's `then` may throw too.
     isPending = isPromise(value);
   } catch (error) {
     return failed(error);
   }
-  // A user's thenable may settle twice, or its `then` may return nothing.
+  // Converted to a promise, because a user's thenable may settle twice, or its `then` may return nothing.
   return isPending ? Promise.resolve(value).then(use, failed) : use(value as T);
 }

@@ -23,7 +23,7 @@ export function nearest(
   return best?.candidate;
 }
 
-/** The number of characters to insert, remove or replace. */
+/** Returns the number of characters to insert, remove or replace to turn `from` into `to`. */
 function edits(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, column) => column);
   for (const letter of from.split("")) {

@@ -1,16 +1,16 @@
-// Bundles of apps contain these constants, because `pageLink` would cost each of them 9 bytes more.
+// Code in apps' bundles uses these constants, because `pageLink` would add 9 bytes to each bundle.
 
 /** The address of the folder that contains the documentation's pages. */
 export const pages = "https://github.com/svc-webhooks/svc-webhooks/blob/main/";
 
-/** The end of a page's address. */
+/** The file extension in a page's address. */
 export const extension = ".md";
 
 /**
  * Returns the address of a page of the documentation.
  *
  * @param path the page's path in the repository, without `.md`; a README has no address of this form
- * @param fragment the fragment of a heading of the page
+ * @param fragment the fragment of a heading on the page
  *
  * @example
  * ```ts

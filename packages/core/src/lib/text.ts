@@ -2,7 +2,7 @@
 export const isFilled = (value: unknown): value is string =>
   typeof value === "string" && value !== "";
 
-/** Returns the message of an error, or some text for any other value thrown. */
+/** Returns the message of an error, or a text for any other thrown value. Never throws. */
 export function describe(error: unknown): string {
   try {
     return String((error as Error | undefined)?.message ?? error) || "no reason";

@@ -1,17 +1,16 @@
-/** The `Retry-After` of a 503 that has no other, in milliseconds. */
+/** The default `Retry-After` of a 503 response, in milliseconds. */
 export const retryLaterMs = 5_000;
-/** The deadline of a secret function. */
+/** The deadline of a secret function, in milliseconds. */
 export const secretDeadlineMs = 1_500;
 /**
- * The pauses between attempts to complete or release a claim, doubled each time from the first to
- * the longest.
+ * The first and the longest pause between attempts to complete or release a claim, in milliseconds. Pauses double.
  */
 export const firstPauseMs = 500;
 export const longestPauseMs = 8_000;
-/** The minimum pause between two lines about the same cause. */
+/** The minimum pause between two log lines about the same cause, in milliseconds. */
 export const linePauseMs = 60_000;
 /** 2^31 − 1: timers with a longer delay fire immediately. */
 export const longestDelayMs = 2_147_483_647;
 
-/** March 1973: a smaller `expiresAt` must be in seconds. */
+/** The earliest accepted time, in epoch milliseconds (March 1973): a smaller number is probably in seconds. */
 export const earliestExpiryMs = 1e11;

@@ -13,7 +13,7 @@ export interface Line {
   readonly code: string;
   /** A description of this case, which may contain external text. */
   readonly message?: string;
-  /** The likely cause and the fix, in our own words. */
+  /** The likely cause and the fix, without external text. */
   readonly advice?: string | undefined;
   readonly facts?: Partial<DeliveryFacts>;
   /** The error, printed after the message with its stack and causes. */
@@ -21,8 +21,8 @@ export interface Line {
 }
 
 /**
- * Prints the line that `make` returns. Of lines with the same key, only one a minute is made and printed; without
- * a key, each is.
+ * Prints the line that `make` returns. With a key, it makes and prints at most one line per key and minute; without
+ * a key, every line.
  */
 export type Print = (code: string, key: string | undefined, make: () => Omit<Line, "code">) => void;
 
@@ -31,7 +31,7 @@ export type Write = (line: Line, omitted: number) => unknown;
 
 const mostKeys = 100;
 
-/** Prints the lines of a receiver, at most one per cause and minute. */
+/** Returns the function that prints the lines of a receiver, at most one per cause and minute. */
 export function linePrinter(clock: Clock, write: Write): Print {
   const printed = new Map<string, { readonly at: number; omitted: number }>();
   return (code, ownKey, make) => {
@@ -41,7 +41,7 @@ export function linePrinter(clock: Clock, write: Write): Print {
     if (!isKnown && printed.size >= mostKeys) {
       for (const [old, { at }] of printed) if (now - at >= linePauseMs) printed.delete(old);
     }
-    // Beyond `mostKeys`, all causes of a code share one limit, so a sender who varies its texts cannot flood
+    // Beyond `mostKeys`, all causes of a code share one limit, so that a sender that varies its texts cannot flood
     // the log.
     const key = isKnown || printed.size < mostKeys ? ownKey : code;
     const last = printed.get(key);
@@ -54,7 +54,7 @@ export function linePrinter(clock: Clock, write: Write): Print {
   };
 }
 
-/** Writes lines to the `log` of a receiver's options, or else to its logger. */
+/** Returns a function that writes lines to `log`, or to `logger` if there is no `log`. */
 export function lineWriter(
   receiver: string,
   logger: Logger,
@@ -65,7 +65,7 @@ export function lineWriter(
     const { level, code, message = "", advice = "", facts = {} } = line;
     const details = printable(message);
     const { deliveryId, type } = facts;
-    // A store may count runs in a BigInt, which JSON refuses.
+    // The number is converted, because a store may count runs in a BigInt, which JSON refuses.
     // oxlint-disable-next-line typescript/no-unnecessary-type-conversion
     const run = facts.run && Number(facts.run);
     const parts = [
@@ -90,7 +90,7 @@ export function lineWriter(
 }
 
 function callerOf(logger: Logger): (level: Level, text: string, fields: LogFields) => unknown {
-  // `console` would print the fields again, after a text that already contains them.
+  // `console` gets no fields, because it would print them after a text that already contains them.
   if (logger === console) return (level, text) => console[level](text);
   if ("bindings" in logger) {
     const fieldsFirst = logger as unknown as Record<
@@ -111,8 +111,8 @@ function describeFully(error: unknown, depth = 3): string {
   const { stack, cause, errors } = Object(error) as Partial<AggregateError>;
   const whole = typeof stack === "string" ? stack : message;
   const lines = whole.replace(message, () => printable(message)).split("\n");
-  // A stack may contain more than its message. Its lines are indented, and the receiver's own lines never begin
-  // with a space.
+  // A stack may contain more external text than the message, so its lines are indented: the receiver's own lines
+  // never begin with a space.
   const text = lines.slice(0, 50).map(printable).join("\n  ");
   const causes = [cause, ...(Array.isArray(errors) ? errors.slice(0, 10) : [])].filter(Boolean);
   if (!depth) return text;

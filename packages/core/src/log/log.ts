@@ -7,9 +7,7 @@ import type { DeliveryFacts, OutcomeCode, Warning } from "../outcome.js";
 import type { Scheme } from "../scheme.js";
 import { linePrinter, type Level, type Print, type Write } from "./line.js";
 
-/**
- * The level of each outcome's line. An outcome without a level logs nothing, or `Log` has a function for it.
- */
+/** The level of each outcome's line. An outcome without a level is not logged, or another function of `Log` logs it. */
 export const levels: Readonly<Record<OutcomeCode, Level | undefined>> = {
   processed: undefined,
   enqueued: undefined,
@@ -43,7 +41,7 @@ export const levels: Readonly<Record<OutcomeCode, Level | undefined>> = {
   aborted: undefined,
 };
 
-// Each type is kept, so neither their number nor their length may depend on the sender.
+// The types of ignored events are kept in memory, so their number and their length are limited.
 const mostTypes = 100;
 const longestType = 200;
 
@@ -52,7 +50,7 @@ export type Hint = string | (() => string) | undefined;
 
 type SomeFacts = Partial<DeliveryFacts>;
 
-/** The lines of one receiver. The only part of a delivery that is kept is the type of an ignored event. */
+/** Prints the lines of one receiver. Keeps only the types of ignored events and the first subscription id. */
 export interface Log {
   /** Records that a delivery of this subscription was verified. */
   readonly verified: (subscriptionId: string | undefined) => void;
@@ -62,13 +60,13 @@ export interface Log {
   readonly warning: (code: Warning, facts: SomeFacts, error?: unknown) => void;
   /** Prints the error of a handler. */
   readonly handlerError: (error: unknown, facts: SomeFacts) => void;
-  /** Prints that an event was parked although there is no `onParked`. `isKept`: a queue still has it. */
+  /** Prints that an event was parked without an `onParked`. `isKept`: the caller of `resume` still has the event. */
   readonly dropped: (error: unknown, facts: SomeFacts, isKept: boolean) => void;
-  /** Prints an error that changes no outcome: of a hook, or of a store call for a claim. */
+  /** Prints an error of a hook or a store call that changes no outcome. `operation` is the store call. */
   readonly internalError: (error: unknown, operation?: string) => void;
 }
 
-/** @param hasProcessed whether processed deliveries have lines too */
+/** @param hasProcessed whether processed and enqueued deliveries are printed too */
 export function createLog(
   clock: Clock,
   write: Write,
@@ -105,9 +103,9 @@ export function createLog(
       if (!level) return;
       const { type = "" } = facts;
       if (code === "ignored") return ignored(type, facts);
-      // A stranger can choose the text of an unverified request's hint, and a server may put a request id into
-      // each of its errors, so all of them share the line of their code. A call that reached its deadline has a
-      // line of its own, because the store may report the cause later.
+      // Hints that may vary share the line of their code: a stranger can choose the text of an unverified request's
+      // hint, and a server may put a request id into each of its errors. A store call that reached its deadline has
+      // a line of its own, because the store may report the cause later.
       const isVerified = facts.deliveryId !== undefined;
       const isForeign =
         !isVerified ||
@@ -138,7 +136,7 @@ export function createLog(
     handlerError(error, facts) {
       const { cause, retryAfterMs } = Object(error) as Partial<RetryError>;
       const code = "handler_failed";
-      // If the number is missing, the error explains itself, and its stack shows where it was built.
+      // A RetryError without a number is printed in full: its message states the mistake, its stack the place.
       if (codeOf(error) === "retry_error" && !Number.isNaN(retryAfterMs)) {
         const message = `${describe(error)}${cause ? `: ${describe(cause)}` : ""}`;
         print(code, undefined, () => ({ level: "warn", message, facts }));

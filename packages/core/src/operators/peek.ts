@@ -24,7 +24,7 @@ export async function peek(
     const some = targets.slice(at, at + batch);
     const keys = await Promise.all(Array.from(some, (target) => targetKey(config, target)));
     const found = await operatorCall(config, "peek", (call) => store.peek?.(keys, call));
-    // A third-party store may return anything, and an invented state would hide a lost event.
+    // A third-party store may return anything. The result is checked, because a wrong state would hide a lost event.
     const isValid =
       Array.isArray(found) &&
       found.length === keys.length &&

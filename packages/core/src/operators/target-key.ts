@@ -9,7 +9,7 @@ import { headerLookup } from "../pipeline/header-lookup.js";
 
 /** Returns the key of the record that an operator's target identifies. */
 export async function targetKey(config: Config, target: ForgetTarget): Promise<string> {
-  // JavaScript callers may pass anything.
+  // JavaScript callers may pass anything, even undefined.
   const {
     deliveryId,
     body: bytes = new Uint8Array(),

@@ -12,8 +12,8 @@ import { endWith, type Ending } from "./ending.js";
 import { headerLookup } from "./header-lookup.js";
 
 /**
- * Stage 1: refuses without reading the body where possible, so that an unsigned request costs no
- * memory. Then it reads the body, at most `maxBodyBytes` of it.
+ * Stage 1: checks the method and the headers before it reads the body, so that an unsigned request costs no memory.
+ * Then it reads the body, up to `maxBodyBytes`.
  */
 export function admit(state: UndecodedDelivery): MaybePromise<Ending | undefined> {
   const { method, headers } = state.delivery;
@@ -21,8 +21,8 @@ export function admit(state: UndecodedDelivery): MaybePromise<Ending | undefined
   const header = (state.header = headerLookup(headers));
   if (method !== "POST") return endWith("method_not_allowed");
 
-  // Some frameworks decompress the body and some do not, and the signature covers only one of the
-  // two forms. Some senders name a character or transfer encoding here, which means that nothing is compressed.
+  // A body that may be compressed is refused: some frameworks decompress it and some do not, but the signature covers
+  // only one of the two forms. A character or transfer encoding, which some senders put here, is accepted.
   if (!/^\s*(?:identity|none|utf-?8|[78]bit|binary|)\s*$/i.test(header("content-encoding"))) {
     return endWith("encoding_unsupported");
   }
@@ -31,7 +31,7 @@ export function admit(state: UndecodedDelivery): MaybePromise<Ending | undefined
   if (declaredBytes > maxBodyBytes) return endWith("body_too_large");
 
   const inspection = (scheme?.inspect ?? inspect)(header, state.context.receivedAt);
-  // A scheme of another package may return a promise, whose rejection would end the process.
+  // A scheme of another package may return a promise. If nothing handled its rejection, the process would end.
   return andThen(inspection, ({ problem, hint, claim }) => {
     if (problem) return endWith(problem, hint);
     state.signature = claim;

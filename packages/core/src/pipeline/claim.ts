@@ -14,8 +14,8 @@ import type { DeliveryState } from "./delivery-state.js";
 import { endWith, type Ending } from "./ending.js";
 import { enqueue } from "./enqueue.js";
 
-// Every token starts with it: a random token per claim would cost more than the memory store. It is not
-// set here, because Workers refuse random numbers at module level.
+// The random part of every token: creating one per claim would cost more than the memory store. The first claim sets
+// it, because Workers refuse random numbers at module level.
 let tokenPrefix: string | undefined;
 let claimCount = 0;
 
@@ -24,7 +24,7 @@ const otherKey =
 
 /**
  * Stage 5: one atomic store call decides whether this delivery may run. A delivery whose handler runs from a queue is
- * stored there instead; its claim belongs to the worker.
+ * stored there instead; the worker claims it later.
  */
 export function claim(state: DeliveryState): MaybePromise<Ending | undefined> {
   const { config, context, body, bytes } = state;
@@ -38,7 +38,7 @@ export function claim(state: DeliveryState): MaybePromise<Ending | undefined> {
     : (!config.scheme && state.header(headerNames.eventId)) || undefined;
   context.eventIdSigned = isSigned;
   context.eventId = eventId;
-  // `verify` has set the id, and `decode` the type.
+  // The cast is safe, because the earlier stages have set the id and the type.
   const { deliveryId, type } = context as { deliveryId: string; type: string };
   return andThen(recordKey(config, { deliveryId, type, eventId, bytes }), ({ key, lineage }) => {
     const token = `${(tokenPrefix ??= crypto.randomUUID())}-${claimCount++}`;

@@ -12,8 +12,8 @@ import { endWith, type Ending } from "./ending.js";
 const utf8 = /* @__PURE__ */ new TextDecoder("utf-8", { fatal: true });
 
 /**
- * Stage 3: decodes the bytes to an event. Its type comes from the signed body, unless the sender's scheme has it in
- * a header.
+ * Stage 3: decodes the bytes to an event. Its type comes from the signed body, unless the sender's scheme reads it
+ * from a header.
  */
 export function decode(state: UnroutedDelivery): MaybePromise<Ending | undefined> {
   const { bytes, header, signature } = state;
@@ -24,7 +24,7 @@ export function decode(state: UnroutedDelivery): MaybePromise<Ending | undefined
     const { code, hint, deliveryId, body: event = body, reply } = identified;
     state.reply = reply;
     if (code) return endWith(code, hint);
-    // A scheme of another package may return a promise, whose rejection would end the process.
+    // A scheme of another package may return a promise. If nothing handled its rejection, the process would end.
     return andThen(
       deliveryId,
       (id) => (event && setDeliveryId(state, id)) ?? readEvent(state, event),
@@ -56,7 +56,7 @@ export function parseBody(bytes: Uint8Array): SignedBody | undefined {
 
 /** Returns the hint for a result of `eventType` or `eventId` that cannot be used. */
 export function unusable(option: "eventType" | "eventId", value: unknown): string {
-  // The promise is never awaited, so its rejection would end the process.
+  // Nothing awaits this promise, and an unhandled rejection would end the process.
   if (isPromise(value)) value.then(undefined, () => {});
   const found = isPromise(value) ? "a promise" : value === "" ? "empty text" : typeof value;
   return `${option} must return text, but returned ${found}`;

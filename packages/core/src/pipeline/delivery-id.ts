@@ -5,12 +5,12 @@ import { endWith, type Ending } from "./ending.js";
 // 1 to 256 visible ASCII characters without the comma, which joins repeated headers.
 const deliveryIdPattern = /^[!-+\--~]{1,256}$/;
 
-/** Sets the delivery id, or ends a delivery whose id could not distinguish it from others. */
+/** Sets the delivery id, or ends the delivery if the id is missing or malformed. */
 export function setDeliveryId(
   state: UndecodedDelivery,
   id: string | undefined,
 ): Ending | undefined {
-  // A scheme may return any value. If each became the same text, all events would share a record.
+  // A scheme may return any value, which must not become text: objects with the same text would share a record.
   if (!isFilled(id)) return endWith("delivery_id_missing");
   if (!deliveryIdPattern.test(id)) return endWith("delivery_id_malformed");
   state.context.deliveryId = id;

@@ -22,13 +22,13 @@ import type { PendingWork, Work } from "./pending-work.js";
 
 /** The state of one delivery. Each stage reads the fields of earlier stages and sets its own. */
 export class DeliveryState {
-  /** The facts for the outcome, the report and the handler. Stages add to them; no decision depends on them. */
+  /** The facts for the outcome, the report and the handler. The stages add to them. */
   readonly context: Context & Facts;
 
-  // Set by `admit`.
+  // Set by `admit` or `restore`.
   header!: HeaderLookup;
   bytes!: Uint8Array;
-  /** The claim of the well-formed signature, not yet compared: for the service its 64 hex digits. */
+  /** The claim of a well-formed signature that has not been verified yet; for the service, its 64 hex digits. */
   signature: unknown;
 
   // Set by `decode`.
@@ -46,7 +46,7 @@ export class DeliveryState {
 
   readonly config: Config;
   readonly delivery: Delivery;
-  /** Whether `resume` runs this delivery: verified before, and without the time limit of a waiting sender. */
+  /** Whether `resume` runs this delivery: it was verified before, and no sender waits for it. */
   readonly isResumed: boolean;
   readonly #pending: PendingWork;
   /** The options of `receive` or `resume`. */
@@ -76,7 +76,10 @@ export class DeliveryState {
     this.#warnings = this.context.warnings;
   }
 
-  /** Refuses a delivery while `maxConcurrent` others are pending. A random pause keeps their senders from returning together. */
+  /**
+   * Refuses a delivery while `maxConcurrent` others are pending, with a random pause that spreads the senders'
+   * retries.
+   */
   limit(): Ending | undefined {
     return !this.isResumed && this.#pending.isFull()
       ? endWith("overloaded", undefined, retryLaterMs * (1 + Math.random()))
@@ -95,13 +98,13 @@ export class DeliveryState {
     neverThrows(() => this.options?.onError?.(error), this.config.onInternalError)();
   }
 
-  /** Registers work that may outlive the response, for which `drain` waits. */
+  /** Registers work that may outlive the response. `drain` waits for it. */
   track(work: MaybePromise<unknown>): void {
     if (!isPromise(work)) return;
     const pending = this.#pending;
     const part = this.#work;
     pending.begin(part);
-    // The callback holds no reference to the delivery, because the work may outlive the response by a lease.
+    // The callback holds no reference to the delivery, because the work may outlive the response by up to a lease.
     const ended = () => pending.end(part);
     work.then(ended, ended);
     this.keepAlive(work);
@@ -129,7 +132,7 @@ export class DeliveryState {
     this.context.abort("lease_lost");
   }
 
-  /** Adds the time since the last call to a stage. */
+  /** Adds the time since the previous call to the time of this stage. */
   lap(stage: Stage | "enqueue"): void {
     if (!this.config.observe) return;
     const now = this.config.clock.monotonic();
@@ -144,8 +147,8 @@ export class DeliveryState {
     const { code, status, retryAfterMs, hint } = ending;
     const reply = status === 200 && this.reply && { reply: this.reply };
     const warnings = [...this.#warnings];
-    // Spreading copies the context's own fields, which are the facts, and leaves its getters behind.
-    // TypeScript cannot see that a code and its own status belong together.
+    // Spreading copies the context's own fields, which are the facts, and leaves its getters behind. The cast is
+    // needed because TypeScript cannot see that a code and its own status belong together.
     // oxlint-disable-next-line typescript/no-misused-spread
     const outcome = { ...context, warnings, code, status, retryAfterMs, ...reply } as Outcome;
     config.log.outcome(code, hint, context);
@@ -161,10 +164,10 @@ export class DeliveryState {
 /** The state up to `verify`, without the fields that later stages set. */
 export type UndecodedDelivery = Omit<DeliveryState, "body" | "event" | "handler" | "claim">;
 
-/** The state in `decode`. */
+/** The state in `decode`, without the fields that later stages set. */
 export type UnroutedDelivery = Omit<DeliveryState, "handler" | "claim">;
 
-/** The state in `route`. */
+/** The state in `route`, without the claim that a later stage sets. */
 export type UnclaimedDelivery = Omit<DeliveryState, "claim">;
 
 /** The facts, writable for the stages. */

@@ -11,10 +11,10 @@ export interface Ending {
   readonly hint: Hint;
 }
 
-/** @param retryAfterMs the pause that an error asks for; anything but a number counts as none */
+/** @param retryAfterMs the pause that an error requests; ignored unless it is a number */
 export function endWith(code: OutcomeCode, hint?: Hint, retryAfterMs?: unknown): Ending {
   const status = statuses[code];
-  // A scheme of another package may return any code.
+  // The code may be invalid, because a scheme of another package may return any value.
   if (!status) throw new TypeError(`${code} is not an outcome`);
   return {
     code,

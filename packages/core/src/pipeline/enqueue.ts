@@ -10,7 +10,7 @@ import { endWith, type Ending } from "./ending.js";
 /** Stores the delivery in its handler's queue, within `handlerTimeoutMs`. */
 export function enqueue(state: DeliveryState, store: StoreInQueue): MaybePromise<Ending> {
   const { clock, handlerTimeoutMs } = state.config;
-  // The earlier stages have set all fields that are optional in `Facts`.
+  // The cast is safe, because the earlier stages have set all fields that are optional in `Facts`.
   const context = state.context as unknown as EnqueueContext;
   const end = (...ending: Parameters<typeof endWith>) => {
     state.lap("enqueue");

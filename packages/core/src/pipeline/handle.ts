@@ -6,7 +6,7 @@ import type { MaybePromise } from "../store.js";
 import type { DeliveryState } from "./delivery-state.js";
 import { surround } from "./surround.js";
 
-/** The issues that a schema found in an event. */
+/** Thrown if a schema rejects an event. The message lists the issues. */
 export class InvalidEvent extends Error {}
 
 /** Runs the schema of the event's type, then its handler. Throws if the event cannot be processed. */
@@ -18,8 +18,8 @@ export function handle(state: DeliveryState, context: DeliveryContext): MaybePro
   const schema = events.get(state.event.type);
 
   const start = (event: unknown) => {
-    // The lease may have ended during a slow schema or while the process was frozen; another
-    // receiver may then run the event.
+    // The lease may have ended during a slow schema or while the process was frozen. Another receiver may then run
+    // the event, so this run must not start the handler.
     state.checkLease();
     const mayStart = state.claim.held || context.dedupe === "unverified";
     if (!mayStart) throw new Error("the lease ended before the handler started");

@@ -7,7 +7,7 @@ import { assertOption } from "../texts/assert.js";
 /** The number of a delivery's pending parts: its response, its run and the retries of its store calls. */
 export interface Work {
   parts: number;
-  /** Whether `resume` runs the delivery. A shutdown waits for it, and it does not count for `maxConcurrent`. */
+  /** Whether `resume` runs the delivery. A shutdown waits for it, but it does not count toward `maxConcurrent`. */
   readonly isResumed: boolean;
 }
 
@@ -16,16 +16,16 @@ export interface PendingWork {
   readonly begin: (work: Work) => void;
   readonly end: (work: Work) => void;
   readonly isDraining: () => boolean;
-  /** Whether as many deliveries are pending as may be. */
+  /** Whether `maxConcurrent` deliveries are pending. */
   readonly isFull: () => boolean;
-  /** Resolves when no delivery is pending, or after `deadlineMs`, with the number still pending. */
+  /** Resolves to the number of pending deliveries, as soon as there are none or after `deadlineMs`. */
   readonly drain: (options: { readonly deadlineMs: number }) => Promise<number>;
 }
 
 /**
- * Creates the counters of pending work. They replace a Map or Set of deliveries: V8 links each table that a Set
- * has outgrown to the next, which kept most deliveries alive until a full collection (28 instead of 12 µs per
- * delivery).
+ * Creates the counters of pending work. A Set of deliveries would cost more (28 instead of 12 µs per delivery): V8
+ * links each table that a Set has outgrown to the next, so most deliveries stay in memory until a full garbage
+ * collection.
  */
 export function trackWork(clock: Clock, mostDeliveries: number): PendingWork {
   let deliveries = 0;
@@ -60,17 +60,17 @@ export function trackWork(clock: Clock, mostDeliveries: number): PendingWork {
     isFull: () => deliveries - resumed >= mostDeliveries,
 
     async drain(options) {
-      // JavaScript callers may pass anything.
+      // JavaScript callers may pass anything, even undefined.
       const { deadlineMs } = Object(options) as typeof options;
       const ok = isWhole(deadlineMs, 0, longestDelayMs);
       assertOption(ok, "invalid_option", "deadlineMs", deadlineMs, 0, longestDelayMs);
-      // Other timers let an idle process exit; a caller of `drain` wants it to stay alive.
+      // Keeps the process alive until `drain` ends. All other timers let an idle process exit.
       const keepAlive = setInterval(() => {}, longestDelayMs);
       drains += 1;
       try {
         await withDeadline(clock, deadlineMs, "drain", whenIdle);
       } catch {
-        // The deadline has passed. The returned number shows it.
+        // The deadline has passed, which the returned number shows.
       }
       drains -= 1;
       clearInterval(keepAlive);

@@ -22,9 +22,9 @@ import { handle, InvalidEvent } from "./handle.js";
  */
 export function run(state: DeliveryState): MaybePromise<Ending> {
   const { config, claim } = state;
-  // The earlier stages have set all fields that are optional in `Facts`.
+  // The cast is safe, because the earlier stages have set all fields that are optional in `Facts`.
   const context = state.context as unknown as DeliveryContext;
-  // No sender waits for a resumed delivery.
+  // A resumed delivery has no time limit, because no sender waits for it.
   const timeoutAt = state.isResumed ? Infinity : config.clock.monotonic() + config.handlerTimeoutMs;
   let hasResponded = false;
   let stopLease: (() => void) | undefined;
@@ -36,7 +36,7 @@ export function run(state: DeliveryState): MaybePromise<Ending> {
     fail,
   );
   state.track(done);
-  // All asynchronous work has started by now; if no lease is kept, none needs to be.
+  // All asynchronous work has started by now, so if no lease is being kept, none is needed.
   if (!stopLease || !isPromise(done)) return done;
   return new Promise((resolve, reject) => {
     respondEarly = resolve;
@@ -91,7 +91,7 @@ export function run(state: DeliveryState): MaybePromise<Ending> {
 
   function close(ending: Ending): MaybePromise<Ending> {
     stopLease?.();
-    // A handler that blocked the event loop may have outlived its lease before the timer could fire.
+    // Checks the lease again: a handler that blocked the event loop may have outlived it before a timer could fire.
     state.checkLease();
     claim.held = false;
     const to = releasedTo(ending, state.options?.isLast === true);
@@ -109,13 +109,13 @@ export function run(state: DeliveryState): MaybePromise<Ending> {
         }
         return ending;
       },
-      // The store has refused the completion.
+      // The store has refused the completion, because the work of this run failed.
       fail,
     );
   }
 }
 
-/** The state to release the record to; undefined to complete it. */
+/** Returns the state to release the record to, or undefined to complete it. */
 const releasedTo = ({ code }: Ending, isLast: boolean) =>
   code === "processed" ? undefined : code === "parked" || isLast ? "parked" : "failed";
 
@@ -123,7 +123,7 @@ const isIterator = (result: unknown) =>
   typeof (result as Partial<Iterator<unknown>> | null | undefined)?.next === "function";
 
 /**
- * The error of a handler that returns an iterator. The code of a generator runs only when something iterates
- * over its result.
+ * The message of the error if a handler returns an iterator: the code of a generator runs only when something
+ * iterates over its result.
  */
 const notRun = "A handler must not return an iterator, as generators do.";

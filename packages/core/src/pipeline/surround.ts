@@ -2,9 +2,9 @@ import { andThen, tryThen } from "../lib/maybe-promise.js";
 import type { MaybePromise } from "../store.js";
 
 /**
- * Calls `start`, which runs the handler or stores the delivery, inside `around`: at most once, and never after `around`
- * has ended. The result settles when both have, and is a success only if both are: otherwise a missing `return` would
- * acknowledge an event before it is handled or stored.
+ * Calls `around` with a function that calls `start`, which runs the handler or stores the delivery: at most once, and
+ * never after `around` has ended. The result settles once both have settled, and succeeds only if both do. Otherwise, a
+ * missing `return` would acknowledge an event before it is handled or stored.
  */
 export function surround(
   start: () => unknown,
@@ -14,7 +14,7 @@ export function surround(
 
   const run = () => {
     if (!result) {
-      // For a handler that calls `run` itself. The stack of an error costs more than the rest of this function.
+      // For a handler that calls `run` itself. Creates the error only then, because its stack is expensive.
       result = () => {
         throw new Error("`run` was called while it was running.");
       };
@@ -24,7 +24,7 @@ export function surround(
   };
   const end = () => {
     if (!result) {
-      // A late call, from a timer or a limiter that nothing awaits, would end the process if it threw.
+      // A late call of `run` does nothing: in a timer or a limiter that nothing awaits, an error would end the process.
       result = () => {};
       throw new Error("`around` ended before it called `run`. Return run().");
     }
@@ -45,9 +45,9 @@ const throwing = (error: unknown) => (): never => {
 /** Calls `work`, and returns a function that returns or throws its result. */
 function resultOf(work: () => unknown): () => unknown {
   try {
-    // A promise of the value, because a query of a query builder starts again with each call of its `then`.
+    // Makes a promise of any thenable, because a query builder's query starts again with each call of its `then`.
     const value = andThen(work(), (ended) => ended);
-    // `around` may do something else before it awaits the handler, whose rejection would end the process.
+    // `around` may do something else before it awaits the handler, and an unhandled rejection would end the process.
     void Promise.allSettled([value]);
     return () => value;
   } catch (error) {

@@ -8,7 +8,7 @@ import type { UndecodedDelivery } from "./delivery-state.js";
 import { setDeliveryId } from "./delivery-id.js";
 import { endWith, type Ending } from "./ending.js";
 
-/** Stage 2: verifies the signature. Other headers are read only after that. */
+/** Stage 2: verifies the signature. Only then are the service's other headers read. */
 export function verify(state: UndecodedDelivery): MaybePromise<Ending | undefined> {
   return tryThen(
     () => state.config.secret.read(),
@@ -25,7 +25,7 @@ export function verify(state: UndecodedDelivery): MaybePromise<Ending | undefine
   );
 }
 
-/** Returns a function that describes the configured keys, for the few of these refusals that are logged. */
+/** Returns a function that describes the configured keys. It is called only for the mismatches that are logged. */
 const mismatchIn =
   ({ config, bytes, signature }: UndecodedDelivery) =>
   () =>

@@ -20,7 +20,7 @@ import { parseRoutes, type Routes } from "./routes.js";
 import { parseSchemas, type Schemas } from "./schemas.js";
 import { hasMethods, isFunction, readOptions, type Complete, type OptionTable } from "./table.js";
 
-/** The hooks that are undefined by default. */
+/** The options that are undefined by default. */
 type Optional = "scheme" | "around" | "log" | "observe" | "onHandlerError" | "onInternalError";
 
 type Given = Complete<Omit<ReceiverOptions<EventSchemas>, Optional | "eventType">> &
@@ -28,8 +28,8 @@ type Given = Complete<Omit<ReceiverOptions<EventSchemas>, Optional | "eventType"
   Pick<Config, "eventType">;
 
 /**
- * The options of one receiver, validated and with their defaults. `observe`, `log`,
- * `onHandlerError` and `onInternalError` never throw.
+ * The options of one receiver, validated and with defaults applied. `observe`, `log`, `onHandlerError` and
+ * `onInternalError` never throw.
  */
 export interface Config extends Complete<
   Omit<
@@ -61,13 +61,13 @@ export interface Config extends Complete<
 
 const unset = () => undefined;
 
-/** The row of an option that is parsed after the checks of all others. */
+/** Returns the table row of an option that is parsed after all other options have been checked. */
 const parsed = () => [undefined, () => true] as const;
 
-/** The row of a hook that is undefined by default. JavaScript callers may also pass null. */
+/** Returns the table row of a hook that is undefined by default. JavaScript callers may also pass null. */
 const optionalHook = () => [undefined, (hook: unknown) => isFunction(hook ?? unset)] as const;
 
-/** The row of a limit that does not apply by default. */
+/** Returns the table row of a limit that does not apply by default. */
 const optionalLimit = () =>
   [
     Infinity,
@@ -77,8 +77,8 @@ const optionalLimit = () =>
   ] as const;
 
 /**
- * Stores of receivers named `"default"`: a second receiver without a name would treat the first
- * one's records as its own. Global, because ESM and CommonJS may each load a copy of the core.
+ * Returns the stores of receivers named `"default"`. A second receiver on such a store needs a name, so that it does
+ * not use the first one's records. Global, because ESM and CommonJS may each load a copy of the core.
  */
 const unnamed = (): WeakSet<DeliveryStore> =>
   ((globalThis as unknown as Record<symbol, WeakSet<DeliveryStore>>)[
@@ -180,7 +180,7 @@ export function resolveOptions(options: ReceiverOptions<EventSchemas>): Config {
       (onHandlerError ?? lines.handlerError)(error, context),
     internalError,
   );
-  // `onHandlerError` receives only the error of a failed `onParked`.
+  // If `onParked` fails, `onHandlerError` receives only that error, but the log shows the handler's error too.
   const parking = async (error: unknown, context: DeliveryContext) => {
     try {
       await onParked(error, context);

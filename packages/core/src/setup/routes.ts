@@ -7,8 +7,8 @@ import { assertOption } from "../texts/assert.js";
 export type RouteTable = Readonly<Record<string, Handler<unknown> | undefined>>;
 
 /**
- * Handlers separated by the kind of key. They are kept in Maps, because an event may have the type `email.*` or
- * `constructor`.
+ * Handlers separated by the kind of key. They are kept in Maps, because the type of an event may be any text, even
+ * `email.*` or `constructor`.
  */
 export interface Routes {
   readonly exact: ReadonlyMap<string, Handler<unknown>>;
@@ -19,7 +19,7 @@ export interface Routes {
 }
 
 /**
- * Sorts handlers by the kind of their keys. The queues of handlers check the options.
+ * Groups handlers by the kind of their keys, and lets the handlers' queues check the options.
  *
  * @throws ReceiverConfigError `invalid_handler`, `invalid_option`
  */

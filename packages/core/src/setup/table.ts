@@ -32,7 +32,7 @@ export const hasMethods =
 /**
  * Returns the options with their defaults, checked in the order of the table.
  *
- * @param path the option that has these as members; default none
+ * @param path the option that has these members; default: none
  * @throws ReceiverConfigError `unknown_option`, `invalid_option`
  */
 export function readOptions<Options>(
@@ -47,7 +47,7 @@ export function readOptions<Options>(
     const { [name]: given } = options as Fields;
     const [byDefault, check, min, max] = row(resolved, given);
     const value = given === undefined ? byDefault : given;
-    // Every default is valid, and an option without one may be absent.
+    // A default is not checked, because every default is valid, and an option without a default may be absent.
     const ok = given === undefined || check(value, min as number, max as number);
     assertOption(ok, "invalid_option", path ? `${path}.${name}` : name, value, min, max);
     resolved[name] = value;

@@ -13,7 +13,7 @@ const unset = "The environment variable is not set in this process. Set it.";
 const absentInBuild =
   ' If it is missing only at build time, pass a function: secret: () => process.env.SVC_WEBHOOK_SECRET ?? "".';
 
-/** The fixes by code or option; `events[]` is any member of `events`. */
+/** The fixes by code or option; `events[]` stands for any member of `events`. */
 const fixes: Readonly<Record<string, string>> = {
   missing_name:
     'It separates the records of different receivers in one store. Give this receiver its own name, such as name: "billing".',
@@ -47,7 +47,7 @@ const fixes: Readonly<Record<string, string>> = {
     "Pass the receiver that createReceiver() returns: webhooks(createReceiver({ secret, on })).",
 };
 
-/** The problems of an object that was passed as an option. */
+/** The problems of objects that were passed as options, by option. */
 const ofObject: Readonly<Record<string, string>> = {
   on: "has no handlers",
   "store.peek()": "is not a list of states",
@@ -100,12 +100,12 @@ export const advise: Advise = (code, scheme) => {
 };
 
 export const suggest: Suggest = (type, keys) => {
-  // Types share prefixes: changing a third of `email.opened` turns it into `email.sent`.
+  // Only a fifth may differ, because types share prefixes: a third turns `email.opened` into `email.sent`.
   const near = nearest(type, keys, 1 / 5);
   return near ? `Did you mean ${JSON.stringify(near)}?` : "";
 };
 
-/** The members of Node's `process` that are read. Other platforms that use these texts may lack them. */
+/** The members of Node's `process` that this file reads. Other platforms that use these texts may lack them. */
 const { process: host } = globalThis as {
   readonly process?: {
     readonly stdout?: { readonly isTTY?: boolean };
@@ -126,12 +126,12 @@ function kindOf(value: unknown): string {
   // This is checked before options, because Node's requests have an `on`.
   if ("headers" in value || "req" in value) return "a request: `webhooks` itself was mounted";
   if ("secret" in value || "on" in value) return "an options object";
-  // This is how the client returns secrets.
+  // The client returns secrets in such an object.
   if ("reveal" in value) return "masked: reveal() returns its text";
   return Array.isArray(value) ? "an array" : "an object without the required members";
 }
 
-/** The problems of a key given as text; the first pattern that matches applies. */
+/** The problems of a key that is text; the first pattern that matches applies. */
 const keyProblems: readonly (readonly [RegExp, string])[] = [
   [/^\s|\s$/, "has a line break or white space around it. Remove it, for example with trim()."],
   [/^["'`]|["'`]$/, "starts or ends with a quote, probably from an env file. Remove it there."],
@@ -167,7 +167,7 @@ function keyProblem(key: unknown): string {
 
 type ReadSecret = Secret & { readonly bytes: Uint8Array };
 
-/** Returns whether a list was passed in place of one key. Such a list has not been read. */
+/** Returns whether `found` is a list of parsed keys. A list in place of one key has not been parsed. */
 const isReadList = (found: unknown): found is readonly ReadSecret[] =>
   Array.isArray(found) && found.every((one) => isObject(one) && "bytes" in one);
 

@@ -1,6 +1,6 @@
 import type { OutcomeCode, Warning } from "../outcome.js";
 
-/** The codes that have no line, or whose lines state the cause and the fix of their case. */
+/** The codes that are not logged, or whose log lines state the cause and the fix of the specific case. */
 type OtherCode =
   | "processed"
   | "enqueued"
@@ -23,7 +23,7 @@ type Texts<Code extends string> = Readonly<
 const passHeaders =
   "Configure every proxy to forward each X-SVC-* header exactly once and unchanged.";
 
-/** The texts that end a line of the log. */
+/** The texts that end a log line, by code. */
 export const lineTexts: Texts<Exclude<OutcomeCode | Warning, OtherCode>> = {
   in_flight: [
     "The event is already being processed.",

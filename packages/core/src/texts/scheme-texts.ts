@@ -1,7 +1,7 @@
 import type { OutcomeCode } from "../outcome.js";
 import type { Scheme } from "../scheme.js";
 
-/** The texts of the lines that name the sender and its headers, in place of those of the service. */
+/** Returns the texts that name the sender and its headers, to replace the texts for the service. */
 export function schemeTexts({
   name,
   headers: [header],

@@ -3,9 +3,9 @@ import type { OutcomeCode, Warning } from "../outcome.js";
 import type { Scheme } from "../scheme.js";
 
 /**
- * Returns the text of a `ReceiverConfigError`: what was found, its likely cause and the fix. `found` is
- * the refused value, which may be a key and is never quoted; with `unknown_option` it is the list of the
- * names that exist. `min` and `max` are the limits of a number.
+ * Returns the text of a `ReceiverConfigError`: what was found, its likely cause and the fix. `found` is the refused
+ * value, which may be a key, so only a number is quoted; with `unknown_option`, it is the list of valid names.
+ * `min` and `max` are the limits of a number.
  *
  * `#texts` selects the file that implements this type on the platform: bundles for edge platforms,
  * whose size is limited, leave the explanations out.
@@ -19,8 +19,8 @@ export type Explain = (
 ) => string;
 
 /**
- * Returns the sentences that end a line: the likely cause and the fix of an outcome or a warning.
- * `never_verified` is a cause of refused requests. With a scheme, they name its sender and headers.
+ * Returns the sentences that end a line: the likely cause and the fix of an outcome or a warning. `never_verified`
+ * is the cause if no delivery has been verified yet. With a scheme, the sentences name its sender and headers.
  */
 export type Advise = (code: OutcomeCode | Warning | "never_verified", scheme?: Scheme) => string;
 
@@ -30,5 +30,5 @@ export type IsApiKey = (text: string) => boolean;
 /** Returns whether a developer reads the output of this process in a terminal. */
 export type IsDevelopment = () => boolean;
 
-/** Returns a question naming the handler key closest to the type, or nothing. */
+/** Returns a question that names the handler key closest to the type, or empty text. */
 export type Suggest = (type: string, keys: readonly string[]) => string;
