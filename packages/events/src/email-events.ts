@@ -9,8 +9,8 @@ import {
 
 /**
  * Schemas for the event types named in the interface document. Pass them as the `events` option of `createReceiver`.
- * Only `type` can make an event invalid. Spread the map to add your own types: `{ ...emailEvents, "email.bounced":
- * z.looseObject({ … }) }`.
+ * Only its `type` can make an event invalid. Spread the map to add your own types:
+ * `{ ...emailEvents, "email.bounced": z.looseObject({ … }) }`.
  *
  * @example
  * ```ts

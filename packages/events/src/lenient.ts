@@ -5,5 +5,5 @@ export const maybe = <Schema extends z.ZodType>(
   schema: Schema,
 ): z.ZodCatch<z.ZodOptional<Schema>> => schema.optional().catch(undefined);
 
-/** An optional string. */
+/** Accepts a string, and treats any other value as absent. */
 export const maybeText: z.ZodCatch<z.ZodOptional<z.ZodString>> = maybe(z.string());
