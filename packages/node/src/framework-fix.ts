@@ -12,12 +12,12 @@ const fixes = {
 };
 
 /**
- * Returns the fix for the framework that called the handler, or undefined if it is not one of these. Neither NestJS 12
- * nor Fastify 5 leaves a trace on the request, but their frames are on the stack unless a bundler moved their code.
+ * Returns the fix for the framework that called the handler, or undefined for any other. The stack shows the
+ * framework unless a bundler moved its code; NestJS 12 and Fastify 5 leave no trace on the request.
  */
 export function frameworkFix(): string | undefined {
   const { stackTraceLimit } = Error;
-  // The receiver alone uses more than the default of 10 frames.
+  // The default of 10 frames is too few, because the receiver alone uses more.
   Error.stackTraceLimit = 30;
   let stack = "";
   try {

@@ -27,9 +27,9 @@ export interface Reading {
  * Resolves to the exact bytes of a request's body: those that middleware kept in `req.body` or `req.rawBody`, otherwise
  * those of the stream if nothing has read it yet, even if `req.body` contains some other value.
  *
- * @param limit in bytes; reading stops as soon as more have arrived
+ * @param limit the maximum size, in bytes; reading stops as soon as more have arrived
  * @param call the second argument of a receiver's body reader: once `call.signal` is aborted, or if it is already,
- *   reading stops and the bytes are released; default: never
+ *   reading stops and the bytes are released; default: reading is not stopped
  * @throws BodyError as a rejection: `body_too_large` (also for more than 1,024 pieces plus one for every 64 bytes),
  *   `aborted` (the client disconnected, or the signal was aborted), `body_unavailable`
  *
@@ -58,7 +58,7 @@ export async function readRawBody(
   limit: number,
   call?: DeadlineCall,
 ): Promise<Uint8Array> {
-  // A signal that is already aborted emits no further event.
+  // A signal that is already aborted emits no event, so it is checked first.
   if (call?.signal.aborted) throw new BodyError("aborted");
   const reading: Reading = {};
   call?.signal.addEventListener("abort", () => reading.stop?.(), { once: true });
@@ -66,9 +66,9 @@ export async function readRawBody(
 }
 
 /**
- * Reads like {@link readRawBody}, but is stopped through `reading` instead of a signal: creating and watching a signal
- * took 4.7 µs per request. Returns bytes that are already available synchronously, and throws synchronously if the body
- * can no longer be read: an `async` function would add a promise to each request.
+ * Reads like {@link readRawBody}, but is stopped through `reading`, because creating and watching a signal took 4.7 µs
+ * per request. Returns bytes synchronously if they are already available, and throws synchronously if the body can no
+ * longer be read: an `async` function would add a promise to each request.
  */
 export function readBody(
   request: IncomingMessage,
@@ -78,7 +78,7 @@ export function readBody(
   const { body, rawBody, aborted }: TouchedRequest = request;
   if (isBytes(body)) return body;
   if (isBytes(rawBody)) return rawBody;
-  // The shape of `body` proves nothing: Express 4 parsers leave `{}` on streams they never read.
+  // Checks the stream, because `body` proves nothing: Express 4 parsers leave `{}` on streams they never read.
   if (request.readableDidRead) throw new BodyError("body_unavailable", whyConsumed(body, rawBody));
   // The stream ended without data: there was no body.
   if (request.readableEnded) return new Uint8Array();
@@ -97,8 +97,8 @@ function readStream(
   reading: Reading,
 ): Promise<Uint8Array> {
   if (request.readableEncoding) throw new BodyError("body_unavailable", notBytes(""));
-  // raw-body adds its listeners immediately, and removes them before it settles; after that nothing is
-  // forwarded.
+  // raw-body adds its listeners to the guard immediately, and removes them before it settles. After that, the guard
+  // forwards nothing.
   const listeners: Record<string, ((value?: unknown) => void) | undefined> = {};
   const guard = {
     on: (name: string, listener: () => void) => (listeners[name] = listener),
@@ -121,23 +121,23 @@ function readStream(
     else listeners["data"](chunk);
   };
   const end = () => {
-    // A `node:http2` request emits `end` when its stream is reset.
+    // A `node:http2` request emits `end` even if its stream is reset, but the body is not complete then.
     if ((request as TouchedRequest).aborted) return abort();
     try {
       listeners["end"]?.();
     } catch (error) {
-      // There was not enough memory to join the chunks.
+      // raw-body had too little memory to join the chunks.
       fail(error);
     }
   };
-  // raw-body uses only these three methods of a stream.
+  // The cast is safe, because raw-body uses only these three methods of a stream.
   const body = getRawBody(guard as unknown as NodeJS.ReadableStream, { limit });
   // `once` would create a wrapper for each listener, and is not needed: no listener has an effect after the end.
   request.on("data", take);
   request.on("end", end);
   request.on("error", abort);
   request.on("close", abort);
-  // Middleware may have paused the request.
+  // Middleware may have paused the request, so it is resumed explicitly.
   request.resume();
   return body.catch((error: Error & { readonly type?: string }) => {
     // The rest is read and discarded; otherwise the connection could not be reused.

@@ -12,14 +12,14 @@ import { readBody, type Reading } from "./read-raw-body.js";
 
 /**
  * Handles a request from `node:http`, from the compatibility API of `node:http2`, or from a framework built on either.
- * Rejects only if `request` is of another kind, with ReceiverConfigError `invalid_option`.
+ * Rejects only if `request` is something else, with ReceiverConfigError `invalid_option`.
  */
 export type NodeHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
 export interface NodeOptions {
   /**
-   * The advice that is logged with `body_unavailable`. Adapters built on this one pass their framework's fix. Default:
-   * advice to let the receiver read the request first. Errors: `invalid_option`.
+   * The advice that is logged with `body_unavailable`. Adapters that use `webhooks` pass the fix for their framework.
+   * Default: advice to let the receiver read the request first. Errors: `invalid_option`.
    */
   readonly fix?: string | undefined;
 }
@@ -63,9 +63,9 @@ export function webhooks(
       "`request` and `response` must be the raw objects from node:http.",
     );
     const reading: Reading = {};
-    // `headers` is a getter, so it is read once.
+    // Reads `headers` only once, because it is a getter.
     const { headers } = request;
-    // Middleware that begins a response later, such as one for timeouts, ends it too.
+    // Checked now, because middleware that begins the response later, for example after a timeout, ends it too.
     const isBegun = response.headersSent;
     try {
       const outcome = await receiver.receive({
@@ -75,9 +75,9 @@ export function webhooks(
         fix,
       });
       const isLate = outcome.code === "body_timeout";
-      // The bytes are released now, because the response may have to wait for earlier ones on its connection.
+      // The bytes are released now, because the response may have to wait for earlier responses on its connection.
       if (isLate) reading.stop?.();
-      // HTTP/2 has no `Connection` header.
+      // Only HTTP/1 has the `Connection` header.
       send(
         response,
         isBegun,
@@ -86,9 +86,10 @@ export function webhooks(
       );
       stopWaiting(request, response, isLate);
     } catch (error) {
-      // Middleware patched or began the response. If it were left open, the sender would wait forever.
+      // Middleware has patched or begun the response. It is destroyed, because the sender would otherwise wait
+      // forever.
       report(error);
-      // Without an error, HTTP/2 would end the response as if it were complete.
+      // Passes the error, because HTTP/2 would otherwise end the response as if it were complete.
       response.destroy(error as Error);
     }
   };
@@ -100,20 +101,20 @@ function send(
   outcome: Outcome,
   framing: Record<string, string>,
 ): void {
-  // The client disconnected, or other code has already responded, or will do so.
+  // Sends nothing if the client has disconnected, or if other code has responded or will do so.
   if (response.destroyed || response.writableEnded || response.headersSent !== isBegun) return;
   // The response is built for every request, because a wrapped receiver may change any part of an outcome.
   const { status, headers, body } = answer(outcome);
   if (isBegun) {
     const error = new Error("middleware sent the headers");
-    // The sender must not read the status of the middleware as that of the outcome.
+    // The sender must not mistake the middleware's status for that of the outcome.
     if (response.statusCode !== status) throw error;
     report(error);
   } else {
     // A 204 must not have a Content-Length (RFC 9110, section 8.6).
     if (body) framing["Content-Length"] = String(Buffer.byteLength(body));
-    // A spread creates an object that Node iterates over more slowly.
-    // Not chained: middleware may have replaced a method with one that returns nothing.
+    // `Object.assign`, because Node iterates more slowly over an object that a spread has created. The calls are not
+    // chained, because middleware may have replaced a method with one that returns nothing.
     response.writeHead(status, Object.assign(framing, headers));
   }
   response.end(body);
