@@ -2,7 +2,7 @@ import { BodyError, codeOf, createReceiver, headerNames, WebhookError } from "@s
 import type { Context } from "hono";
 import { checked, type Receives } from "./mounted.js";
 
-/** Stands for a signature in another header, which a scheme may read. */
+/** A well-formed signature for requests without `X-SVC-Signature`, because a scheme may read another header. */
 const anySignature = `sha256=${"0".repeat(64)}`;
 
 const headerOf = ({ req }: Context, name: string) =>
@@ -20,7 +20,7 @@ export function builtOnDemand(make: (c: Context) => unknown): (c: Context) => Re
     on: { "*": () => {} },
   });
 
-  // The stand-in reads the body only if the method, the encoding and the service's signature, if any, are valid.
+  // The stand-in calls this only if the method, the encoding and the service's signature, if any, are valid.
   const build = async (c: Context): Promise<Uint8Array> => {
     try {
       receiver ??= checked(make(c));
@@ -35,7 +35,7 @@ export function builtOnDemand(make: (c: Context) => unknown): (c: Context) => Re
       // The real body is left unread: its size limit is unknown, and a 413 response would lose the event.
       return new Uint8Array();
     }
-    // This error stops the stand-in without a logged line.
+    // This error stops the stand-in; `aborted` is not logged.
     throw new BodyError("aborted");
   };
 

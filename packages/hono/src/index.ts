@@ -42,7 +42,7 @@ export function webhooks<Source>(source: Source): Mounted<Source> {
   const receiverOf = receiver ? () => receiver : builtOnDemand(source as (c: Context) => unknown);
   const handle = async (c: Context) => {
     const delivery = toDelivery(c.req.raw);
-    // Only these two caches hold the exact bytes; text and JSON are decoded.
+    // Middleware may have read the body already. Only these two caches keep the exact bytes; text and JSON are decoded.
     const { arrayBuffer, blob } = c.req.bodyCache;
     const kept = async () => new Uint8Array(await c.req.arrayBuffer());
     const body = arrayBuffer || blob ? kept : delivery.body;
