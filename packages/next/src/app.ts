@@ -4,7 +4,7 @@ import { ifCut } from "./if-cut.js";
 
 const fix = `let nothing read the request before webhooks(); ${ifCut}`;
 
-/** A route handler of the App Router. It ignores the second argument that Next.js passes. */
+/** A route handler of the App Router. It ignores the context that Next.js passes as the second argument. */
 export type RouteHandler = (request: Request, context?: unknown) => Promise<Response>;
 
 /** One handler for each method that Next.js supports in a route module. */
@@ -53,6 +53,6 @@ function waitUntil(work: Promise<unknown>): void {
   try {
     server.after(work);
   } catch {
-    // Outside a Next.js server, for example in a test, nothing freezes the work.
+    // `after` throws outside a Next.js server, for example in a test. There, nothing freezes the work anyway.
   }
 }
