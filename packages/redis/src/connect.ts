@@ -16,10 +16,10 @@ export function connect(client: RedisClient | Connection): Connection {
 }
 
 function connectionOf(client: RedisClient | Connection): Connection | undefined {
-  // JavaScript callers may pass anything.
+  // JavaScript callers may pass anything, and `in` throws for primitives.
   if (typeof client !== "object" || client === null) return undefined;
   if ("run" in client) return client;
-  // Transactions, such as those of `client.multi()`, have the commands but not these state properties.
+  // Checks state properties too, because transactions, such as `client.multi()`, have the commands without them.
   if ("evalSha" in client && "isOpen" in client) return overNodeRedis(client);
   if ("evalsha" in client && "status" in client) return overIoredis(client);
   return undefined;

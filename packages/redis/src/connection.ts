@@ -2,10 +2,10 @@ import type { StoreCall } from "@svc-webhooks/core";
 import type { Script } from "./scripts.js";
 
 /**
- * Runs a script on its keys. This is the only call that the store makes to a client. It must reject immediately while
- * the client is not connected; no call may wait in a queue for an unreachable server. The signal of `call` is aborted
- * at its deadline. A connection that does not reply may have died silently: replace it when calls, and then a probe
- * such as `TIME`, have received no reply for a few seconds.
+ * Runs a script on its keys. The store calls a client only through this function, except to read settings. It must
+ * reject immediately while the client is not connected, so that no call waits in a queue for an unreachable server.
+ * The signal of `call` is aborted at its deadline. A connection that does not reply may have died silently: replace
+ * it when calls, and then a probe such as `TIME`, have received no reply for a few seconds.
  */
 export type RunScript = (
   script: Script,

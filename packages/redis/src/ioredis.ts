@@ -23,10 +23,10 @@ export interface IoredisNode {
 
 export function overIoredis(client: IoredisClient): Connection {
   const silence = watchSilence(() => (client.nodes?.("master") ?? [client]).map(linkOf));
-  // A connection that is being replaced stays `ready` until it is closed, and calls would wait for the next one.
+  // Checks the stream too: a connection that is being replaced stays `ready` until it closes, and calls would wait.
   const isReady = () => client.status === "ready" && client.stream?.writable !== false;
   const ready = async () => {
-    // With `lazyConnect`, nothing else connects the client.
+    // With `lazyConnect`, the first call connects the client, because nothing else does.
     if (client.status === "wait") await client.connect();
     if (!isReady()) throw silence.notConnected(` (${client.status})`);
   };
@@ -48,8 +48,9 @@ export function overIoredis(client: IoredisClient): Connection {
           client.evalsha(sha1, keys.length, ...keys, ...args),
           ifUnknown(inFull, leaveReplica),
         );
-      // ioredis resends pending calls after it has reconnected. The release of a pending claim is queued behind them.
-      // Otherwise, the claim would be granted and never released.
+      // While a call with this key is pending, the next one is sent in any state: ioredis resends pending calls after
+      // it has reconnected, so a release is queued behind its claim. Otherwise, the claim would be granted and never
+      // released.
       return isReady() || pending.has(key) ? send() : ready().then(send);
     },
     async setting(name) {
@@ -63,9 +64,9 @@ export function overIoredis(client: IoredisClient): Connection {
 
 const linkOf = (node: IoredisNode): Link => ({
   id: node,
-  // `connect` is the state of a connection whose server has not replied yet.
+  // `connect` is the status of an open connection whose server has not replied yet.
   isOpen: () => node.status === "ready" || node.status === "connect",
   ask: () => node.call("TIME"),
-  // ioredis ends the stream, and destroys it after its `disconnectTimeout`.
+  // ioredis ends the stream and, if it does not close, destroys it after the `disconnectTimeout`.
   reconnect: () => node.disconnect(true),
 });

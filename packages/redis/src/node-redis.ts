@@ -44,9 +44,9 @@ export function overNodeRedis(client: NodeRedisClient): Connection {
     // The server closes the connection, and the client reconnects as if the connection had broken. Unlike `destroy`,
     // this does not reject pending commands.
     const leaving = client.masters
-      ? // In a cluster, other connections to a replica receive MOVED, which the client follows by itself.
+      ? // READWRITE makes a replica of a cluster reply with MOVED to later calls, which the client follows itself.
         client.masters.map((master) => master.client?.sendCommand(["READWRITE"]))
-      : // Sentinel clients reconnect by themselves.
+      : // Sentinel clients need no command, because they reconnect by themselves.
         isNode(client)
         ? [client.sendCommand(["QUIT"])]
         : [];
@@ -70,7 +70,7 @@ export function overNodeRedis(client: NodeRedisClient): Connection {
 
 const isSentinel = (client: object): client is NodeRedisSentinel => "getMasterNode" in client;
 
-/** Returns whether a client is a single node. The parameters of `sendCommand` depend on the kind of client. */
+/** Returns whether a client is a single node. Other kinds of clients have other parameters of `sendCommand`. */
 const isNode = (client: NodeRedisClient): client is NodeRedisClient & NodeRedisNode =>
   "sendCommand" in client && !client.masters && !isSentinel(client);
 
@@ -81,7 +81,7 @@ function linksOf(client: NodeRedisClient, isReady: () => boolean): () => readonl
       isOpen: isReady,
       ask: () => client.sendCommand(false, ["TIME"]),
       reconnect() {
-        // The client finds the primary again, and sends pending commands to it.
+        // After the connection is destroyed, the client finds the primary again and sends pending commands to it.
         client["_execute"](false, async (node) => node.destroy()).catch(() => {});
       },
     };
@@ -107,7 +107,7 @@ function linkOf(node: NodeRedisNode): Link {
   node.on("ready", () => (isGreeting = false));
   node.on("reconnecting", () => (isGreeting = false));
   const connect = () => {
-    // This fails if the application has reconnected in the meantime.
+    // Fails if the application has reconnected in the meantime, so the error is ignored.
     node.connect().catch(() => {});
   };
   const link = {

@@ -19,11 +19,11 @@ export interface RedisStoreOptions {
   readonly prefix?: string | undefined;
 }
 
-/** The result of {@link redisStore}. */
+/** The store that {@link redisStore} returns. */
 export interface RedisStore extends DeliveryStore {
   /**
-   * Resolves to the conditions that endanger records, one sentence each: a replica, missing rights, clock drift,
-   * eviction, no persistence. Rejects if Redis is unreachable.
+   * Resolves to the conditions that endanger records, one text each: a replica, missing rights, clock drift, eviction,
+   * no persistence. Rejects if Redis is unreachable.
    *
    * @param call default: a signal that is aborted after 5 s
    */
@@ -38,8 +38,8 @@ export interface RedisStore extends DeliveryStore {
  * While the client is not connected, every call rejects immediately, regardless of the client's offline queue: the
  * outcome is `store_unavailable` (503), and the sender retries.
  *
- * @param client of ioredis 5 or 6 (`Redis`, `Cluster`) or node-redis 5 or 6 (client, cluster), or your own `Connection`
- *   to a server that runs Lua scripts
+ * @param client a client of ioredis 5 or 6 (`Redis`, `Cluster`) or node-redis 5 or 6 (client, cluster), or your own
+ *   `Connection` to a server that runs Lua scripts
  * @throws ReceiverConfigError `invalid_option` if `client` is none of these, such as the result of its `multi()`, or
  *   `prefix` is not a string; `unknown_option`
  *
@@ -83,7 +83,7 @@ export function redisStore(
       return claimResult(await run(scripts.claim, key, call, args));
     },
     complete: async (key, request, call) =>
-      // The script returns only these results.
+      // The cast is safe, because the script returns only these results.
       String(await run(scripts.complete, key, call, withLineage(request))) as CompleteResult,
     async release(key, request, call) {
       const args = [...withLineage(request), request.to];

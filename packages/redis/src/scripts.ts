@@ -8,7 +8,7 @@ export interface Script {
 }
 
 /*
- * A record is one string, its first letter the state:
+ * A record is one string, whose first letter is the state:
  *
  *   r<fence> <run> <end of the lease> <token>   running
  *   f<fence> <run>                              failed
@@ -53,7 +53,10 @@ const bare = (source: string): Script => ({
 
 const script = (body: string): Script => bare(`${read}${body}`);
 
-/** Returns `c<fence> <run>`, followed by ` t` if a run without a result was taken over; `b<milliseconds left>`, or a done or parked record. */
+/**
+ * Claims the record. Returns `c<fence> <run>`, followed by ` t` if a run without a result was taken over,
+ * `b<milliseconds left>` while another lease is live, or `d<lineage>` or `p<lineage>` for a final record.
+ */
 export const claim: Script = script(`
 local takeParked = ARGV[4]
 local takenOver = ''
@@ -74,7 +77,7 @@ end
 return string.format('c%d %d', fence, run) .. takenOver
 `);
 
-/** Marks the record as done. Returns how: `owner`, `late`, `restored` or `already`. */
+/** Marks the record as done, and returns `owner`, `late`, `restored` or `already`. */
 export const complete: Script = script(`
 if state == 'd' then
   redis.call('PEXPIRE', KEYS[1], retainMs)
@@ -108,7 +111,8 @@ return redis.call('DEL', KEYS[1])
 `);
 
 /**
- * Returns one letter per key: the state of its record, `f` for a dead lease, or `-` if there is none. Only reads.
+ * Returns one letter per key: the state of its record, `f` if the lease has ended, or `-` if there is no record.
+ * Changes nothing.
  */
 export const peek: Script = bare(`
 local time = redis.call('TIME')

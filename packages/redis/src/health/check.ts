@@ -15,7 +15,8 @@ const isForbidden = (message: string): boolean =>
   /NOPERM|can't run this command|ACL failure/.test(message);
 
 /**
- * Lists the server settings that endanger records, one sentence each. `key` must have no record.
+ * Lists the conditions that endanger records, one text each. `key` must not belong to a record, because the check
+ * deletes it.
  */
 export async function checkServer(
   { run, setting }: Connection,

@@ -13,13 +13,13 @@ export interface Link {
 }
 
 export interface SilenceWatch {
-  /** Watches a call that was sent. `onError` replaces its error; `onEnd` runs before it settles. */
+  /** Watches a call that was sent. If the call fails, settles like `onError`. Calls `onEnd` before it settles. */
   readonly over: (
     reply: Promise<unknown>,
     onError: (error: unknown) => unknown,
     onEnd?: () => void,
   ) => Promise<unknown>;
-  /** Returns the error of a call that is not sent because no connection is ready. */
+  /** Returns the error for a call that is not sent because no connection is ready, and probes the open connections. */
   readonly notConnected: (status?: string) => WebhookError;
 }
 
@@ -41,8 +41,8 @@ interface Batch {
 
 const tickMs = 250;
 /**
- * The number of ticks to wait for a reply: at least 1.5 s. Ticks measure the time in which this process runs: however
- * long it was blocked, it counts one tick, and it reads the data that has arrived before the next one.
+ * The number of ticks to wait for a reply: at least 1.5 s. Ticks measure only the time in which this process runs: if
+ * it is blocked, that counts as one tick, and data that arrived meanwhile is read before the next tick.
  */
 const patience = 7;
 
@@ -50,14 +50,14 @@ const patience = 7;
  * Replaces connections that have silently stopped responding. By default, a client keeps using them until the kernel
  * closes them, after minutes or never. The watch is in one of three states:
  *
- * - **idle**: no call and no probe is pending, so no timer runs. A call is sent → counting. A call is rejected because no
- *   connection is ready → asking.
- * - **counting**: calls are pending, and each tick counts for those that were sent before it. The oldest of them has had
- *   no reply for 1.5 s → asking. All have ended → idle.
- * - **asking**: a probe was sent on every open connection. A connection that replies is healthy; one that does not reply
- *   within 1.5 s is replaced. When none is left → counting or idle.
+ * - **idle**: no call and no probe is pending, so no timer runs. A call is sent → counting. A call is rejected because
+ *   no connection is ready → asking.
+ * - **counting**: calls are pending, and each tick counts for those that were sent before it. The oldest of them has
+ *   had no reply for 1.5 s → asking. All have ended → idle.
+ * - **asking**: a probe was sent on every open connection. A connection that replies is healthy; one that does not
+ *   reply within 1.5 s is replaced. When none is left → counting or idle.
  *
- * This depends neither on a call's deadline, which the receiver's clock measures, nor on a second call.
+ * The watch depends neither on a call's deadline, which the receiver's clock measures, nor on a second call.
  */
 export function watchSilence(links: () => readonly Link[]): SilenceWatch {
   let batch: Batch | undefined;
@@ -128,7 +128,7 @@ export function watchSilence(links: () => readonly Link[]): SilenceWatch {
       return reply.then(
         (value) => {
           sentIn.pending -= 1;
-          // A reply shows that the only connection works. In a cluster, it may come from another node.
+          // If there is only one connection, a reply shows that it works. In a cluster, another node may have replied.
           if (asked.size > 0 && links().length === 1) asked.clear();
           onEnd?.();
           return value;
