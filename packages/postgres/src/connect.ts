@@ -11,13 +11,13 @@ const has = (value: unknown, ...members: readonly string[]): boolean =>
   members.every((member) => member in value);
 
 /**
- * Returns a database over a driver whose connections the store can access, or undefined for any other client.
+ * Returns a database over a client of pg or postgres.js, or undefined for any other client.
  *
  * @throws ReceiverConfigError `invalid_option` if `client` is a single connection: the transactions of concurrent
  *   deliveries would interfere with each other
  */
 export function driverOf(client: unknown): Database<unknown> | undefined {
-  // Other clients that copy the interface of postgres.js have no `subscribe`, and their queries behave differently.
+  // `subscribe` excludes clients that copy the interface of postgres.js, because their queries behave differently.
   if (has(client, "begin", "unsafe", "subscribe")) return overPostgresJs(client as PostgresJs);
   if (has(client, "unsafe", "release") || has(client, "unsafe", "savepoint")) {
     throw invalid(
@@ -25,7 +25,7 @@ export function driverOf(client: unknown): Database<unknown> | undefined {
     );
   }
   if (has(client, "connect", "totalCount")) return overPg(client as PgPool);
-  // This is a pg client, possibly checked out of a pool. PGlite does not match.
+  // A single client of pg, possibly checked out of a pool. PGlite has no `connect`, so it does not match.
   if (has(client, "connect", "query")) {
     throw invalid(
       "`db` is a single pg client, so concurrent transactions would interfere. Pass a Pool: new Pool({ connectionString }).",

@@ -17,8 +17,8 @@ export type Query = (
 ) => Promise<readonly Row[]>;
 
 /**
- * Returns a column of the first row, by default the first column, `reply`. The application's settings of the client may
- * rename columns, or wrap rows and values in objects.
+ * Returns a column of the first row, by default the first column, `reply`. The position is used because the client may
+ * be set to rename columns, or to wrap rows and values in objects.
  */
 export function replyOf(rows: unknown, column = 0): string {
   let found = rows;
@@ -30,13 +30,13 @@ export function replyOf(rows: unknown, column = 0): string {
   return String(found);
 }
 
-/** Returns the error of a reply that the client has changed. */
+/** Returns the error for a reply that the client has probably changed. */
 export const unexpected = (call: string, reply: string): Error =>
   new Error(
-    `PostgreSQL returned an unexpected reply to ${call}: ${JSON.stringify(reply.slice(0, 50))}. If the client is set to transform values, pass the store another.`,
+    `PostgreSQL returned an unexpected reply to ${call}: ${JSON.stringify(reply.slice(0, 50))}. If the client is set to transform values, pass another client.`,
   );
 
-/** Parses JSON after an `f`, without which some clients would have parsed it themselves. */
+/** Parses the JSON that follows an `f`. Without the letter, some clients would parse the JSON themselves. */
 export function factsOf(rows: unknown): unknown {
   const reply = replyOf(rows);
   if (!reply.startsWith("f{")) throw unexpected("a check", reply);
@@ -61,8 +61,8 @@ export interface Database<Tx> {
   readonly query: Query;
   /**
    * Begins a transaction, runs `work`, and commits if it resolves or rolls back if it rejects. `query` runs in that
-   * transaction. `mark` is that of the options, or undefined if the transaction did not begin with `first`. Rejects if the
-   * commit did not take effect.
+   * transaction. Pass `mark` of the options to `work`, or undefined if the transaction did not begin with `first`.
+   * Rejects if the commit did not take effect.
    *
    * `tx` must reject statements after the first call of `query` (which completes the delivery), after the end of the
    * transaction, and after the connection is lost. Otherwise they could run outside the transaction, or make the server
@@ -72,7 +72,7 @@ export interface Database<Tx> {
     work: (tx: Tx, query: Query, mark: string | undefined) => Promise<Result>,
     options: TransactionOptions,
   ): Promise<Result>;
-  /** Returns problems with the client's settings for `check()`, one sentence each. */
+  /** Returns the problems with the client's settings for `check()`, one text each. */
   problems?(): readonly string[];
   /** The maximum number of connections that the client opens. Default 10. */
   readonly connections?: number | undefined;
@@ -112,8 +112,8 @@ export const plain: TransactionOptions = {
 /**
  * Returns the first statement of a transaction.
  *
- * @param idleMs the server closes the session if it receives no statement for this long: a frozen process must not keep
- *   rows locked
+ * @param idleMs how long the server waits for a statement before it closes the session, so that a frozen process keeps
+ *   no rows locked
  * @param mark hexadecimal digits and a number
  */
 export const firstStatement = (idleMs: number, mark = ""): string =>
@@ -142,7 +142,7 @@ export const isEndedByWork = (message: unknown): boolean => String(message).incl
  * @throws ReceiverConfigError `invalid_option` if it has none
  */
 export function assertMethod(argument: unknown, method: string, text: string): void {
-  // JavaScript callers may pass anything.
+  // JavaScript callers may pass anything, even undefined.
   const found: unknown = (Object(argument) as Readonly<Record<string, unknown>>)[method];
   assertValid(typeof found === "function", "db", text);
 }
@@ -161,7 +161,7 @@ export async function assertCommitted(query: Query, id: string): Promise<void> {
   if (replyOf(rows) !== "committed") throw rolledBack();
 }
 
-/** Returns the error of a transaction whose commit was rolled back. */
+/** Returns the error for a transaction that the server rolled back at the commit. */
 export const rolledBack = (): WebhookError =>
   new WebhookError(
     "transaction_ended",

@@ -25,7 +25,7 @@ interface DatabaseError {
 function chain(error: unknown): readonly DatabaseError[] {
   const errors: DatabaseError[] = [];
   let one = error;
-  // An error can be its own cause.
+  // The length is limited, because an error can be its own cause.
   while (typeof one === "object" && one !== null && errors.length < 10) {
     errors.push(one);
     one = (one as DatabaseError).cause;
@@ -64,7 +64,7 @@ export function explained(error: unknown, schema: Pick<Schema, "name">): unknown
 }
 
 interface Explanation {
-  /** The PostgreSQL error codes that it applies to. */
+  /** The PostgreSQL error codes that this explanation applies to. */
   readonly codes: readonly string[];
   /** The code of the error that is thrown instead. */
   readonly as: string;
@@ -103,15 +103,15 @@ const explanations: readonly Explanation[] = [
   },
 ];
 
-/** Returns instructions for creating a schema. `schema.sql` creates only the default one. */
+/** Returns instructions for creating a schema. They name `schema.sql` only for the default schema, which it creates. */
 export const migrateText = (schema: string): string =>
   schema === defaultSchema
     ? "Run `await migrate(db)` when you deploy, or apply schema.sql: psql -f node_modules/@svc-webhooks/postgres/schema.sql"
     : `Run \`await migrate(db, { schema: "${schema}" })\` when you deploy.`;
 
 /**
- * Explains an error that `work` threw while it held a connection, if it is due to a failed statement or a pool timeout.
- * Returns other errors unchanged.
+ * Converts an error of `work` to one that states the cause and the fix, if a statement failed earlier or the pool timed
+ * out. Returns other errors unchanged.
  */
 export function explainedWork(error: unknown): unknown {
   if (withCode(error, "25P02")) return explained(error, { name: defaultSchema });

@@ -65,7 +65,7 @@ export async function migrate(db: PostgresClient, options: MigrateOptions = {}):
     const applied = replyOf(newest);
     const outdated = [...missingIn(found), ...openIn(found)];
     if (outdated.length === 0) return Number(applied) >= version;
-    // Replacing these functions could undo the changes of the newer version.
+    // Refuses, because replacing these functions could undo the changes of the newer version.
     if (!(Number(applied) <= version)) {
       throw new WebhookError(
         "schema_taken",
@@ -89,7 +89,7 @@ export async function migrate(db: PostgresClient, options: MigrateOptions = {}):
   try {
     if (await isCurrent(database.query)) return false;
     return await apply().catch((error: unknown) => {
-      // With a stricter isolation level, the snapshot is older than the lock: another process has applied the schema.
+      // Tries again: with a stricter isolation level, the snapshot may be older than the schema of another process.
       if (isTransient(error)) return apply();
       throw error;
     });
@@ -109,7 +109,7 @@ const locked = (schema: string, cause: unknown) =>
 
 /**
  * Waits until no other `migrate` is running. The timeout also limits table locks, because the store's calls queue
- * behind a `migrate` that waits for one.
+ * behind a `migrate` that waits for a lock.
  */
 const lock =
   "select pg_catalog.set_config('lock_timeout', '10s', true), pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended($1::pg_catalog.text, 0::pg_catalog.int8))::pg_catalog.text";

@@ -25,8 +25,8 @@ export interface PostgresStoreOptions {
   readonly schema?: string | undefined;
   /**
    * Whether a claim waits until the server has written it to disk. Default false: if a server crash loses a claim, a
-   * second run can start, but `transaction` commits only one of the two. Completions always wait. Set it to true if
-   * your handlers do not use `transaction`. Errors: `invalid_option`.
+   * second run can start, but `transaction` commits only one of the two runs. Completions always wait. Set it to true
+   * if your handlers do not use `transaction`. Errors: `invalid_option`.
    */
   readonly durableClaims?: boolean | undefined;
 }
@@ -169,7 +169,7 @@ export function postgresStore(
       }
       if (transactions.endRun(key, owner)) return "owner";
       const values = [uuid(key), owner, String(retainMs), encoded(lineage)];
-      // The function returns no other value.
+      // The cast is safe, because the function returns no other value.
       return (await call(schema.complete, values, storeCall)) as CompleteResult;
     },
 
@@ -192,8 +192,8 @@ export function postgresStore(
         })) === "1";
       for (const { own, limit } of run?.transactions ?? []) {
         if (isExtended) limit?.renew();
-        // The lease may not have been extended because the transaction was just committed. The run then still owns its
-        // effects.
+        // The lease may not have been extended because the transaction was just committed. The run then still counts as
+        // the owner.
         else if (limit?.isEnding) await own().settled();
       }
       return isExtended || run?.isFinished === true;

@@ -21,8 +21,8 @@ interface Connection {
 
 interface Opened {
   /**
-   * The number of bytes written to each socket when data last arrived on it. `Infinity` if that is unknown, as behind
-   * TLS.
+   * The number of bytes written to each socket when data last arrived on it. `Infinity` if that is unknown, for example
+   * with TLS.
    */
   readonly sockets: Map<Connection, number>;
   /** The index of the host that the next socket connects to. */
@@ -42,7 +42,7 @@ function socket(options: Target): Socket {
   const tryNext = () => (all.next = index + 1);
   one.once("error", tryNext).once("connect", () => {
     one.off("error", tryNext);
-    // postgres.js itself disconnects from a server that lacks these attributes, so the next socket tries the next host.
+    // With `target_session_attrs`, the next socket tries the next host, because postgres.js leaves unsuitable servers.
     all.next = isChoosy ? index + 1 : 0;
   });
   all.sockets.set(one, Infinity);
@@ -79,7 +79,7 @@ export const areClosable = (options: { readonly socket?: unknown }): boolean =>
 
 /**
  * Returns a function that finds the connections on which a request has been sent since this call, but no reply has
- * arrived. If there are any, and nothing has arrived on the other connections either, `others` contains those.
+ * arrived. If there are any, and no other connection has received data either, `others` contains the other connections.
  *
  * @param isMine whether none of these connections can be waiting for the reply to an earlier statement of the
  *   application. Otherwise waiting connections are left out, because they may be healthy but slow
@@ -93,7 +93,7 @@ export function unansweredSince(
 ): () => { readonly dead: readonly Connection[]; readonly others: readonly Connection[] } {
   const sockets = opened.get(options)?.sockets ?? new Map<Connection, number>();
   const before = (among ?? [...sockets.keys()])
-    // Connections that are still being opened are limited by `connect_timeout`.
+    // Ignores connections that are still being opened, because `connect_timeout` limits them.
     .filter(({ bytesRead }) => bytesRead > 0)
     .map((one) => {
       const { bytesRead, bytesWritten } = one;

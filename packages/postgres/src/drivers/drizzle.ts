@@ -20,7 +20,7 @@ export interface DrizzleQueries<Sql> {
   execute(query: Sql): PromiseLike<unknown>;
 }
 
-/** The part of a database that sends its statements. Drizzle's types omit it. */
+/** The part of a Drizzle database that sends its statements. Drizzle's types omit it. */
 interface Session<Tx> {
   transaction<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result>;
 }
@@ -103,7 +103,7 @@ function overAnyDriver<Tx extends DrizzleQueries<Sql>, Sql>(
           ...numbers.map((number) => values[Number(number) - 1]),
         ),
       );
-      // Some drivers return the rows themselves, others an object with a `rows` property.
+      // Some drivers return the rows themselves; others return an object with a `rows` property.
       return Array.isArray(result) ? result : (result as { readonly rows: readonly Row[] }).rows;
     };
   return {

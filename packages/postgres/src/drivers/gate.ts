@@ -5,11 +5,11 @@ import type { Query } from "../database.js";
 export interface Gate {
   /** Whether the code may still send statements. */
   isOpen: boolean;
-  /** Whether the connection was lost. */
+  /** Whether the transaction's connection was lost. */
   isLost: boolean;
   /** Whether any statement was refused instead of being sent. */
   hasRefused: boolean;
-  /** Queries that are not sent until they are awaited. */
+  /** The transaction's queries that have not been sent, because nothing has awaited them yet. */
   readonly lazy: Set<LazyQuery>;
 }
 
@@ -38,8 +38,8 @@ export function refuse(gate: Gate): WebhookError {
 }
 
 /**
- * Returns a function that runs the store's own statements, the last ones of a transaction. It closes the gate first,
- * and rejects if `work` has left queries unsent.
+ * Returns a function that runs the store's own statements at the end of a transaction. It closes the gate first, and
+ * rejects if `work` has left queries unsent.
  */
 export const closing =
   (gate: Gate, query: Query): Query =>
@@ -49,7 +49,7 @@ export const closing =
     return query(...args);
   };
 
-/** Rejects if a statement was refused, so that the transaction is not committed without it. */
+/** Settles like `work`, but rejects if a statement was refused, so that the transaction is not committed without it. */
 export async function unlessRefused<Result>(
   gate: Gate,
   work: Promise<Result>,
@@ -84,8 +84,8 @@ export const withMethods = <Target extends object>(
 export const nextTurn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
 /**
- * Runs `work`. Never settles if `work` fails after the transaction has ended or its connection was lost, because the
- * driver would then send its rollback outside the transaction.
+ * Runs `work` and settles like it, but never settles if `work` fails after the transaction has ended or its
+ * connection was lost, because the driver would then send its rollback outside the transaction.
  */
 export async function unlessLate<Result>(
   work: () => Result | Promise<Result>,
@@ -114,7 +114,7 @@ export async function outliving<Tx, Result>(
       ),
     );
   } catch (error) {
-    // Even if `work` itself has rejected, none of its remaining statements are sent.
+    // Set even if `work` itself has rejected, so that none of its remaining statements are sent.
     gate.isLost = true;
     throw error;
   }

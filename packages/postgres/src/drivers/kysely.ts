@@ -85,14 +85,14 @@ export function fromKysely<Tx extends KyselyQueries<Compiled>, Compiled>(
         const begun = await queryIn(first, []);
         id = replyOf(begun);
         const pid = begun[0]?.["pid"];
-        // The default `first` statement returns no PID.
+        // The default `first` statement returns no PID, so nothing can be compared.
         if (pid !== undefined && !hasOwnConnections) {
           await assertOwnConnection(queryOver(db), queryIn, pid);
           hasOwnConnections = true;
         }
         close = () => pool && closeClient(pool, pid);
         const gate = newGate();
-        // Kysely itself rejects statements after the end of the transaction.
+        // Rejects statements once the gate is closed. After the end of the transaction, Kysely itself rejects them.
         const guard = {
           transformQuery<Node>({ node }: { readonly node: Node }): Node {
             if (!gate.isOpen) throw refuse(gate);
@@ -102,7 +102,7 @@ export function fromKysely<Tx extends KyselyQueries<Compiled>, Compiled>(
         };
         return unlessRefused(gate, work(tx.withPlugin(guard) as Tx, closing(gate, queryIn), mark));
       });
-      // Statements that were compiled earlier are not guarded.
+      // The guard does not apply to statements that were compiled earlier, so the commit is checked.
       await assertCommitted(query, id);
       return result;
     },
@@ -110,8 +110,8 @@ export function fromKysely<Tx extends KyselyQueries<Compiled>, Compiled>(
 }
 
 /**
- * Throws if statements from outside a transaction are sent on its connection, because other transactions would begin on
- * it too. Such a connection replies to the probe before it replies to a statement that the transaction sends later.
+ * Throws if statements from outside the transaction use its connection, because other transactions would begin on it
+ * too. It sends a probe from outside, then a statement inside: a shared connection replies to the probe first.
  */
 async function assertOwnConnection(outside: Query, inside: Query, pid: unknown): Promise<void> {
   let isShared = false;
@@ -119,7 +119,7 @@ async function assertOwnConnection(outside: Query, inside: Query, pid: unknown):
     const rows = await outside("select pg_catalog.pg_backend_pid()::pg_catalog.text as reply", []);
     isShared = replyOf(rows) === String(pid);
   };
-  // If the pool has no other connection, the probe completes only after the transaction.
+  // Not awaited: if the pool has no other connection, the probe completes only after the transaction.
   probe().catch(() => {});
   await nextTurn();
   await inside("select 1", []);

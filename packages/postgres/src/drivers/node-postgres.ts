@@ -74,7 +74,7 @@ function adopt(pool: PgPool): void {
   if (clientsOf.has(pool)) return;
   const clients = new Map<PgClient, number>();
   clientsOf.set(pool, clients);
-  // The pool removes idle connections that die.
+  // Errors of idle connections need no handling, because the pool removes connections that die.
   survive(pool);
   pool.on("connect", (client) => {
     // The listener is added before `connect` resolves, because the server may accept and close a connection in the same
@@ -101,7 +101,7 @@ const graceMs = 2_000;
 
 /**
  * Returns a function that closes a client that was checked out after this call and is still waiting for the reply to
- * `begin`. The clients of other transactions that are just beginning receive their reply within `graceMs`.
+ * `begin`. It waits `graceMs`, so that clients of other transactions can receive their reply.
  */
 export function beginningIn(pool: PgPool): () => void {
   const before = lendings;
@@ -121,7 +121,7 @@ export function beginningIn(pool: PgPool): () => void {
 
 function activeQuery(client: PgClient): { readonly text?: string } | null | undefined {
   const internals = client as unknown as Readonly<Record<string, { text?: string } | null>>;
-  // The public property is deprecated, and logs a warning in versions that also have the internal one.
+  // Prefers the internal property, because the public one is deprecated and logs a warning in versions with both.
   return internals["_activeQuery" in client ? "_activeQuery" : "activeQuery"];
 }
 
@@ -134,7 +134,7 @@ function close(client: PgClient): void {
   client.end().catch(ignore);
 }
 
-/** Closes a client that was checked out only for this. */
+/** Closes a client that was checked out only to close it. */
 function discard(client: PgClient): void {
   close(client);
   client.release(true);
@@ -171,7 +171,7 @@ function guardedClient(client: PgClient, gate: Gate) {
   const guarded = withMethods(client, {
     query(...args) {
       if (gate.isOpen) {
-        // Statements with callbacks, and cursors, keep counting as pending.
+        // Statements with callbacks, and cursors, return no promise, so they keep counting as pending.
         pending += 1;
         const result = client.query(...(args as [string])) as Partial<Promise<unknown>> | undefined;
         result?.then?.(settle, fail);
@@ -205,7 +205,7 @@ async function transact<Result>(
   /** The command tag that the server returned for the commit. */
   let command: string | undefined;
   const lastStatement: Query = async (text, values) => {
-    // Statements that `work` did not await may still fail, or be followed by others: see `unlessRefused`.
+    // Waits one turn, because statements that `work` did not await may still fail or send others (see `unlessRefused`).
     if (mark) await nextTurn();
     if (!mark || pending() > 0) return closing(gate, queryOver(client))(text, values);
     gate.isOpen = false;
@@ -230,7 +230,7 @@ async function transact<Result>(
   try {
     await begin();
     try {
-      // `work` may never settle. When the server terminates its idle transaction, `lost` rejects.
+      // `work` may never settle, but when the server terminates its idle transaction, `lost` rejects.
       const ended = Promise.race([work(guarded, query, mark), lost]);
       const result = await unlessRefused(gate, ended, () => command);
       command ??= (await client.query("commit")).command;
@@ -252,7 +252,7 @@ export function overPg<Pool extends PgPool>(pool: Pool): Database<ClientOf<Pool>
   /** The number of the store's statements that have received a reply. */
   let replies = 0;
 
-  /** Runs a statement, and closes its connection if there is no reply by the deadline. */
+  /** Runs a statement, and closes its connection if no reply arrives before `signal` is aborted. */
   const runOn = async <Result>(
     client: PgClient,
     signal: AbortSignal | undefined,
@@ -299,7 +299,7 @@ export function overPg<Pool extends PgPool>(pool: Pool): Database<ClientOf<Pool>
       return transact(
         client,
         async () => {
-          // `begin` and the first statement take one round trip.
+          // `begin` and the first statement are sent together, in one round trip.
           await runOn(client, signal, () => client.query(`begin; ${first}`));
           signal?.addEventListener("abort", () => close(client));
         },
@@ -346,7 +346,7 @@ async function checkOut(pool: PgPool, signal: AbortSignal | undefined): Promise<
     client.release();
     throw new WebhookError("not_sent", "No connection to PostgreSQL became free in time.");
   }
-  // The pool does not listen for errors while a client is checked out, and this client may be older than the store.
+  // Listens for errors, because the pool does not while a client is checked out, and this client may predate the store.
   survive(client);
   return client;
 }

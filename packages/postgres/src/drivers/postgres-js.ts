@@ -44,7 +44,7 @@ type PostgresJsQuery = PromiseLike<readonly unknown[]>;
 interface Internals {
   /** The connection that the query was sent on. Undefined until it is sent. */
   readonly state?: { readonly pid: number | null };
-  /** Whether no earlier query on that connection is waiting for its reply. */
+  /** Whether no earlier query is waiting for its reply on that connection. */
   readonly active?: boolean;
   strings: readonly string[];
   args: readonly unknown[];
@@ -64,7 +64,7 @@ export type TxOf<Sql> = Sql extends {
   ? Tx
   : never;
 
-/** Closes dead connections. If nothing arrives on any connection, also closes idle ones, which are probably dead too. */
+/** Closes dead connections. If nothing arrives on any connection, closes idle ones too: they are probably dead. */
 async function closeDead(sql: PostgresJs, find: ReturnType<typeof unansweredSince>): Promise<void> {
   const { dead, others } = find();
   const findProbed = unansweredSince(sql.options, { among: others });
@@ -75,7 +75,7 @@ async function closeDead(sql: PostgresJs, find: ReturnType<typeof unansweredSinc
     await new Promise<void>((resolve) => process.nextTick(resolve));
     if (!(probe as unknown as Internals).active) break;
   }
-  // One turn later, all probes have been written.
+  // Waits one turn, after which all probes have been written.
   await nextTurn();
   for (const socket of [...dead, ...findProbed().dead]) socket.destroy();
 }
@@ -97,7 +97,7 @@ export function overPostgresJs<Sql extends PostgresJs>(sql: Sql): Database<TxOf<
     let onAbort = ignore;
     const late = new Promise<never>((_resolve, reject) => {
       onAbort = () => {
-        // A query that is queued behind one of the application's statements may simply be waiting.
+        // A query behind one of the application's statements may simply be waiting, so nothing is closed for it.
         if (internals.active) void closeDead(sql, find);
         if (internals.state) return;
         // The query is waiting for a connection. If it were cancelled while that connection is being opened,
@@ -112,9 +112,9 @@ export function overPostgresJs<Sql extends PostgresJs>(sql: Sql): Database<TxOf<
     try {
       const rows = (await Promise.race([sent, late])) as readonly Row[];
       if (isProbe) {
-        // A pooler gives its clients process IDs of its own.
+        // If the process IDs are equal, there is no pooler: a pooler gives its clients process IDs of its own.
         options.prepare = replyOf(rows, 1) === String(internals.state?.pid);
-        // postgres.js names its `commit` too. If that fails, it repeats it in the failed transaction, which rolls back.
+        // postgres.js prepares its `commit` too. If that fails behind a pooler, the retry rolls the transaction back.
         if (!options.prepare) sql.options.prepare = false;
       }
       return rows;
@@ -153,7 +153,7 @@ export function overPostgresJs<Sql extends PostgresJs>(sql: Sql): Database<TxOf<
             return gate.isOpen && !gate.isLost;
           };
           const guarded = guardedTx(tx, gate, mayRun) as TxOf<Sql>;
-          // postgres.js sends the rollback itself.
+          // Watches for the reply to the rollback too, which postgres.js sends itself.
           return work(guarded, closing(gate, last), mark).finally(sending);
         },
       );
@@ -212,10 +212,10 @@ export function guardedTx<Tx extends PostgresJsTx>(
     if (typeof query?.handler !== "function") return result;
     const send = query.handler as (query: unknown) => void;
     gate.lazy.add(query);
-    // postgres.js calls the handler when the query is awaited.
+    // Replaces the handler, which postgres.js calls when the query is awaited.
     query.handler = async () => {
       gate.lazy.delete(query);
-      // The connection may have been lost: the loss is reported only after the statement's error.
+      // After an error, waits one turn, in which postgres.js reports the loss of the connection if that was the cause.
       if (hasFailed) await nextTurn();
       if (!mayRun()) return query.reject(refuse(gate));
       send(query);

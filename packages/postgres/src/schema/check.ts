@@ -81,7 +81,7 @@ export async function checkServer(
         : "default_transaction_read_only is on, so no new delivery can be recorded. Set it to off for the role or the database.",
     );
   }
-  // PGlite reports fsync as off, but how it writes files depends on its environment.
+  // PGlite is exempt: it reports fsync as off, but its environment determines how it writes files.
   if (found.fsync === "off" && !found.version.includes("PGlite")) {
     problems.push("fsync is off, so a machine crash can destroy the database. Set it to on.");
   }

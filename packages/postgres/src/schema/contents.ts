@@ -16,11 +16,11 @@ interface Found {
   readonly name: string;
   /** The name to show in messages. */
   readonly shown: string;
-  /** The owner, or null if it also owns the schema, is a superuser or is the current role. */
+  /** The object's owner, or null if the owner also owns the schema, is a superuser or is the current role. */
   readonly stranger: string | null;
 }
 
-/** The columns that the functions use. Later versions may add others. */
+/** The columns that the functions use. Other columns are allowed, because later versions may add some. */
 const tables: Readonly<Record<string, readonly string[]>> = {
   versions: ["version", "applied_at"],
   deliveries: [
@@ -72,7 +72,7 @@ const relationsFound = found(
       where a.attrelid operator(pg_catalog.=) c.oid)`,
 );
 
-/** A SQL expression that returns the `Contents` of the schema `$1` as JSON. Every role may read them. */
+/** A SQL expression that returns the `Contents` of the schema `$1` as JSON. Every role may read these catalogs. */
 export const contents: string = `pg_catalog.json_build_object('functions', ${functionsFound}, 'relations', ${relationsFound})`;
 
 const functionIn = ({ functions }: Contents, name: string) =>
@@ -111,13 +111,13 @@ export function foreignIn({ functions, relations }: Contents, schema: string): r
   );
   if (strangers.length > 0) {
     problems.push(
-      `The schema "${schema}" contains ${strangers.join(", ")}. Their owner does not own the schema, but can change what the store runs. If you trust this role, make the owner of the schema their owner. Otherwise, drop them and run \`migrate\` again.`,
+      `The schema "${schema}" contains ${strangers.join(", ")}. Their owner does not own the schema, but can change what the store runs. If you trust this role, give them to the owner of the schema. Otherwise, drop them and run \`migrate\` again.`,
     );
   }
   const overloads = functions.filter(({ name, types }) => types !== signatures[name]);
   if (overloads.length > 0) {
     problems.push(
-      `The schema "${schema}" contains ${overloads.map(({ shown }) => shown).join(", ")}, which this store does not use and which can make its calls ambiguous. Drop it.`,
+      `The schema "${schema}" contains ${overloads.map(({ shown }) => shown).join(", ")}. The store does not use them, and they can make its calls ambiguous. Drop them.`,
     );
   }
   return problems;

@@ -58,8 +58,8 @@ export function schemaOf(name: string = defaultSchema): Schema {
 }
 
 /**
- * Returns the statement that reads the states of records, one letter per key of the list `$1`: `f` for a dead lease, `-`
- * for no record. It is not a function of the schema, so that no migration has to come first.
+ * Returns the statement that reads the states of records, one letter per key of the list `$1`: `f` if the lease has
+ * ended, `-` if there is no record. It is not a function of the schema, so it needs no migration.
  */
 const peekOf = (name: string) =>
   `select coalesce(pg_catalog.string_agg(case
@@ -75,5 +75,5 @@ export const creationOf = ({ name }: Schema): readonly string[] =>
     // The default name stays unquoted, so that the functions are identical to those that psql creates.
     .replaceAll(/\bsvc_webhooks\b/g, name === defaultSchema ? name : `"${name}"`)
     .split(/\n\n+/)
-    // The file's header is only a comment.
+    // Omits the file's header, which is only a comment.
     .filter((part) => /^(?!--)/m.test(part.trim()));

@@ -25,7 +25,7 @@ export function createCalls(database: Database<unknown>, schema: Schema): Calls 
   const pendingCalls = new Set<{ readonly deadline: StoreCall | undefined }>();
 
   const explainedCall = (error: unknown) => {
-    // Calls that have stopped responding may occupy the whole pool.
+    // Names problems with the settings, because calls that have stopped responding may occupy the whole pool.
     const problems = isPoolTimeout(error) ? (database.problems?.() ?? []) : [];
     return problems.length > 0 ? notSent(error, problems) : explained(error, schema);
   };
@@ -45,7 +45,7 @@ export function createCalls(database: Database<unknown>, schema: Schema): Calls 
       try {
         return replyOf(await database.query(text, values, storeCall));
       } catch (error) {
-        // Transient errors happen where the default isolation level is stricter than "read committed".
+        // Retries transient errors, which happen if the default isolation level is stricter than "read committed".
         if (!isTransient(error) || attempt === attempts) throw explainedCall(error);
       }
     }

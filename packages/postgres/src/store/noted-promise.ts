@@ -8,7 +8,7 @@ interface State {
 
 /**
  * A promise that records whether it is awaited. A promise that `finally`, or `then` without an error handler, derives
- * from it rejects with the same error, so this one counts as awaited only if the derived one is.
+ * from it rejects with the same error, so the original counts as awaited only if the derived promise is.
  */
 export class NotedPromise<Result> extends Promise<Result> {
   #state: State = { isAwaited: false };

@@ -14,8 +14,8 @@ const mostLeases = 10;
  *
  * - **begin**: after `beginMs`, the signal is aborted.
  * - **work**: the statements are the application's, so only the lease is watched. Each renewal starts the lease again.
- *   When it ends, the signal is aborted, unless a renewal found no connection: then the pool may be full of
- *   transactions that are as healthy as this one, so the lease is repeated, up to `mostLeases` leases in all.
+ *   When the lease ends, the signal is aborted, unless a renewal found no connection: then the pool may be full of
+ *   healthy transactions like this one, so the lease is repeated, up to `mostLeases` leases in all.
  * - **end**: after one lease, the signal is aborted.
  */
 export class ReplyLimit {
@@ -80,7 +80,7 @@ export class ReplyLimit {
     this.#isPoolFull = false;
     this.#leasesLeft -= 1;
     this.#after(this.leaseMs, () => {
-      // A process that was frozen gets time to read the data that has arrived meanwhile.
+      // Waits 1 s more, so that a process that was frozen can read the data that has arrived meanwhile.
       this.#after(1_000, () => {
         if (this.#isPoolFull && this.#leasesLeft > 0) this.#startLease();
         else this.#controller.abort(leaseEnded());

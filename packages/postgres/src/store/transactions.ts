@@ -45,7 +45,7 @@ export function createTransactions(
   // the store's calls identify it by its owner.
   const fences = new Map<string, number>();
   const runs = new Map<string, Run>();
-  /** The longest lease that a claim has requested, in milliseconds. Other processes wait this long for a frozen one. */
+  /** The longest lease that a claim has requested, in milliseconds: how long other processes wait for a frozen one. */
   let idleTimeoutMs = 0;
 
   const transact = async <Result>(
@@ -72,7 +72,7 @@ export function createTransactions(
           (error) => (isEnded(error) ? endedByWork() : explainedCall(error)),
           () => (mark ? query(unlessEnded(text), [...values, mark]) : query(text, values)),
         );
-        // This is set before the commit, because the reply to a concurrent `extend` may arrive first.
+        // Set before the commit, because the reply to a concurrent `extend` may arrive before the commit's.
         finished = run;
         if (run) run.isFinished = true;
         return effects;
@@ -87,7 +87,7 @@ export function createTransactions(
     try {
       return await limit.over(pending);
     } catch (error) {
-      // Only the transaction that finished the run resets this. If a second one fails, the run is still finished.
+      // Only the transaction that finished the run resets `isFinished`. If a second one fails, the run stays finished.
       if (finished) finished.isFinished = false;
       throw error;
     }
@@ -132,7 +132,7 @@ export function createTransactions(
 
 /** Returns the statement that completes a run. @throws ReceiverConfigError, or TypeError `not_claimed` */
 function finishOf(schema: Schema, context: RunIdentity): Statement {
-  // JavaScript callers may pass anything, and a copy of the context lacks its getters.
+  // Both are checked, because JavaScript callers may pass anything, and a copy of the context lacks its getters.
   const { idempotencyKey, fence } = Object(context) as Partial<RunIdentity>;
   if (typeof idempotencyKey !== "string") throw notAContext();
   if (fence === undefined) {
@@ -146,7 +146,7 @@ function finishOf(schema: Schema, context: RunIdentity): Statement {
 
 const named = (key: string, owner: string | number | undefined): string => `${key} ${owner}`;
 
-/** Runs a step and converts its error. */
+/** Runs a step, and rejects with the error that `as` returns for its error. */
 async function rejecting<Result>(
   as: (error: unknown) => unknown,
   step: () => Promise<Result>,
