@@ -24,11 +24,11 @@ interface DriverError {
 /** The primary result codes of SQLite that the store distinguishes, as numbers and names. */
 const resultCodes = {
   busy: [5, "SQLITE_BUSY"],
-  // Another connection of a shared cache has a lock.
+  // Another connection with the same shared cache has a lock.
   locked: [6, "SQLITE_LOCKED"],
   readOnly: [8, "SQLITE_READONLY"],
   cannotOpen: [14, "SQLITE_CANTOPEN"],
-  // Connections that opened the file at the same moment.
+  // Several connections opened the file at the same moment.
   protocol: [15, "SQLITE_PROTOCOL"],
 } as const;
 
@@ -46,8 +46,8 @@ export const isBusy = (error: unknown): boolean =>
   hasResult(error, "busy") || hasResult(error, "locked") || hasResult(error, "protocol");
 
 /**
- * Returns whether a statement of this connection that is still being read keeps an old snapshot, in which SQLite allows
- * no write.
+ * Returns whether a write failed because a statement of this connection is still being read: SQLite allows no write in
+ * its old snapshot.
  */
 const isReading = (error: unknown, message: string): boolean => {
   const { code, errcode, errno } = Object(error) as DriverError;
@@ -101,7 +101,7 @@ const explanations: readonly Explanation[] = [
     code: "transaction_open",
     applies: (_error, message) => /within a transaction|changed inside a transaction/.test(message),
     text: () =>
-      "The connection has an open transaction, so the store's call would become a part of it. Do not await anything between `BEGIN` and `COMMIT` on this connection, do not call `transaction` inside another one, or give the store a connection of its own.",
+      "The connection has an open transaction, so the store's call would become a part of it. Do not await anything between `BEGIN` and `COMMIT` on this connection, and do not nest `transaction`. Otherwise, give the store a connection of its own.",
   },
   {
     code: "database_closed",

@@ -13,8 +13,8 @@ import { assertKnown, version, versionIn } from "./schema/schema.js";
  *
  * @returns whether it changed the tables
  * @throws ReceiverConfigError `invalid_option`: `db` is not a synchronous SQLite connection
- * @throws WebhookError `schema_newer`: a newer version of the package has migrated the database; `transaction_open`: the
- *   connection is in a transaction; `locked`, `read_only`, `database_closed`. In all these cases, nothing was changed
+ * @throws WebhookError `schema_newer`: a newer version of the package has migrated the database; `transaction_open`:
+ *   the connection is in a transaction; `locked`, `read_only`, `database_closed`. In each case, nothing was changed
  *
  * @example
  * ```ts
@@ -33,13 +33,13 @@ export function migrate(db: SqliteDatabase): boolean {
     const found = versionIn(db);
     assertKnown(found);
     if (pragma(db, "journal_mode") !== "wal") {
-      // Inside a transaction, the mode would not change, without an error.
+      // Fails inside a transaction of the application, in which the mode would stay the same without an error.
       transact(db, () => {});
       switchToLog(db);
     }
     if (found === version) return false;
     return transact(db, () => {
-      // Another process may have migrated the database meanwhile.
+      // Reads the version again, because another process may have migrated the database meanwhile.
       if (versionIn(db) >= version) return false;
       db.exec(file);
       return true;
@@ -47,7 +47,7 @@ export function migrate(db: SqliteDatabase): boolean {
   });
 }
 
-/** Switches to a write-ahead log. SQLite does not apply `busy_timeout` to this step, so it is repeated for as long. */
+/** Switches to a write-ahead log. Retries for `busy_timeout`, because SQLite does not apply the timeout here. */
 function switchToLog(db: SqliteDatabase): void {
   const deadline = performance.now() + Number(pragma(db, "busy_timeout"));
   for (;;) {

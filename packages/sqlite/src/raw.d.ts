@@ -1,4 +1,4 @@
-/** The text of a file. The build and Vite include it in the module. */
+/** An import with `?raw` is the text of the file, which the build and Vite include in the module. */
 declare module "*?raw" {
   const text: string;
   export default text;

@@ -17,15 +17,15 @@ import { bytesOf } from "./store/wire.js";
 
 export interface SqliteStoreOptions {
   /**
-   * How long your statements, `transaction` and `purge` wait while another connection writes, in milliseconds, 0 … 60,000.
-   * Default 5,000. The store sets it as `busy_timeout` of the connection. SQLite blocks the process while it waits; the
-   * receiver's calls wait without blocking, until their deadline. Errors: `invalid_option`.
+   * How long your statements, `transaction` and `purge` wait while another connection writes, in milliseconds: 0 …
+   * 60,000, default 5,000. The store sets it as `busy_timeout` of the connection. SQLite blocks the process while it
+   * waits; the receiver's calls wait without blocking, until their deadline. Errors: `invalid_option`.
    */
   readonly busyTimeoutMs?: number | undefined;
   /**
    * Whether commits wait for the disk. The store sets it as `synchronous` of the connection. `"full"`: no power loss
-   * undoes an acknowledged event. `"normal"`: a power loss can undo the last ones, together with their effects in this
-   * database; a killed process loses nothing. Do not use it without a write-ahead log, where a power loss can then
+   * undoes an acknowledged event. `"normal"`: a power loss can undo the last events, together with their effects in
+   * this database; a killed process loses nothing. Do not use it without a write-ahead log, where a power loss can then
    * corrupt the file. Default `"full"`. Errors: `invalid_option`.
    */
   readonly synchronous?: "full" | "normal" | undefined;
@@ -69,7 +69,7 @@ export interface SqliteStore<Db> extends DeliveryStore {
 
   /**
    * Removes up to `limit` (1 … 1,000,000, default 1,000) expired records, and returns their number. Claims remove such
-   * records too, so no cleanup job is necessary. Reads the whole table if there are fewer, which blocks the process.
+   * records too, so no cleanup job is necessary. If there are fewer, it reads the whole table and blocks the process.
    *
    * @throws ReceiverConfigError `invalid_option`, `unknown_option`
    * @throws WebhookError the codes of `transaction` for the database
@@ -77,8 +77,8 @@ export interface SqliteStore<Db> extends DeliveryStore {
   purge(options?: { readonly limit?: number | undefined }): number;
 
   /**
-   * Returns the conditions that endanger records or transactions, one text each: missing or newer tables, a database
-   * that is in memory or cannot be written to, a file that was deleted, and unsafe values of `journal_mode`, `synchronous` or `busy_timeout`.
+   * Returns the conditions that endanger records or transactions, one text each: missing or newer tables, a database in
+   * memory, refused writes, a deleted file, and unsafe values of `journal_mode`, `synchronous` or `busy_timeout`.
    */
   check(call?: StoreCall): readonly string[];
 }
@@ -161,7 +161,7 @@ export function sqliteStore<Db extends SqliteDatabase>(
     extend(key, request, call) {
       if (runs.isFinished(key, request.token)) return true;
       const extended = connection.write(() => records.extend(bytesOf(key), request), call, true);
-      // The transaction may have been committed while the call waited.
+      // The run is checked again, because the transaction may have been committed while the call waited.
       return then(extended, (is) => is || runs.isFinished(key, request.token));
     },
 
@@ -175,7 +175,7 @@ export function sqliteStore<Db extends SqliteDatabase>(
 
     transaction(context, work) {
       const result = runTransaction(db, records, context, work as (on: unknown) => unknown);
-      // `runTransaction` throws unless there are both.
+      // Both members are present, because `runTransaction` throws otherwise.
       runs.finish(context.idempotencyKey, context.fence ?? 0);
       return result as ReturnType<typeof work>;
     },

@@ -26,8 +26,8 @@ export function assertDatabase(db: SqliteDatabase): void {
     "`db` is a Kysely instance. Pass the connection that its dialect uses.",
   );
   assertValid(has(db, "exec", "prepare"), "db", expected);
-  // The interfaces of asynchronous clients look the same, but return promises. This pragma does not touch the file,
-  // which another process may have locked.
+  // Checks a result, because asynchronous clients have the same methods, but return promises. This pragma does not
+  // touch the file, which another process may have locked.
   const row = explaining(() => {
     const statement = db.prepare("PRAGMA busy_timeout");
     return has(statement, "run", "get") ? statement.get() : undefined;

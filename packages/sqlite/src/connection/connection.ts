@@ -2,10 +2,10 @@ import { assertValid, WebhookError, type MaybePromise, type StoreCall } from "@s
 import type { SqliteDatabase } from "../database.js";
 import { explained, isBusy, notSent } from "../errors.js";
 
-/** The values of a row in the order of its columns. Drivers can be set to return arrays. */
+/** Returns the values of a row in the order of its columns. Drivers can be set to return rows as arrays. */
 export const valuesOf = (row: unknown): readonly unknown[] => Object.values(Object(row) as object);
 
-/** Returns the value of a pragma of the connection. */
+/** Returns the value of a pragma on this connection. */
 export const pragma = (db: SqliteDatabase, name: string): unknown =>
   valuesOf(db.prepare(`PRAGMA ${name}`).get())[0];
 
@@ -14,13 +14,13 @@ export function rollBack(db: SqliteDatabase): void {
   try {
     db.exec("ROLLBACK");
   } catch {
-    // There is no transaction.
+    // The transaction has ended already.
   }
 }
 
 /**
- * Begins a transaction that holds the write lock. Inside a transaction of the application, BEGIN IMMEDIATE would take the
- * lock for that transaction before it fails, but BEGIN fails without taking it.
+ * Begins a transaction that holds the write lock. It starts with BEGIN, which fails inside a transaction of the
+ * application; BEGIN IMMEDIATE would first take the lock for that transaction.
  */
 const begin = "BEGIN; COMMIT; BEGIN IMMEDIATE";
 
@@ -37,7 +37,7 @@ export function transact<Result>(db: SqliteDatabase, work: () => Result): Result
   }
 }
 
-/** Runs a step of the store, and explains its error. */
+/** Runs a step of the store. Converts its error to one that states the cause and the fix. */
 export function explaining<Result>(step: () => Result): Result {
   try {
     return step();
@@ -56,9 +56,9 @@ export interface ConnectionSettings {
 export interface Connection {
   /** Runs a step that needs no transaction of its own. SQLite blocks the process if the database is locked. */
   readonly run: <Result>(step: () => Result) => Result;
-  /** Runs a step that only reads, once. Returns undefined if the database is locked. */
+  /** Tries once to run a step that only reads. Returns undefined if the database is locked. */
   readonly glance: <Result>(step: () => Result) => Result | undefined;
-  /** Runs a step that only reads. Waits as `write` does: in a rollback journal, a writer also locks out readers. */
+  /** Runs a step that only reads. Waits like `write`, because in a rollback journal, writers lock out readers. */
   readonly read: <Result>(step: () => Result, call: StoreCall | undefined) => MaybePromise<Result>;
   /**
    * Runs a step in a transaction of its own, without blocking the process: if the database is locked, it waits for a
@@ -73,7 +73,7 @@ export interface Connection {
   ) => MaybePromise<Result>;
 }
 
-/** The longest pause before a locked database is tried again, in milliseconds. */
+/** The longest pause before a step is repeated because the database was locked, in milliseconds. */
 const longestPauseMs = 25;
 
 /** The settings that the stores of a connection share. */
@@ -90,17 +90,17 @@ function assertShared(db: SqliteDatabase, own: ConnectionSettings): void {
   }
 }
 
-/** Sets pragmas if the connection accepts them. */
+/** Sets pragmas, and ignores the error if the connection does not accept them. */
 function quietly(db: SqliteDatabase, pragmas: string): void {
   try {
     db.exec(pragmas);
   } catch {
-    // Inside a transaction of the application, `synchronous` has not been changed. A closed connection has no settings.
-    // While an iterator is open, some drivers only read.
+    // No pragma has to be set: inside a transaction of the application, `synchronous` has not been changed; a closed
+    // connection has no settings; and while an iterator is open, some drivers only read.
   }
 }
 
-/** Runs steps that a lock may refuse, and repeats those that it has refused. */
+/** Returns functions that run a step, and repeat it for as long as the database is locked. */
 function createPatience() {
   /** The pause that all waiting calls share, so that only the first of them tries again after it. */
   let pause: Promise<void> | undefined;
@@ -144,14 +144,14 @@ function createPatience() {
 
   return {
     atOnce,
-    /** Like `atOnce`, but waits behind the calls that are waiting already. */
+    /** Runs a step like `atOnce`, but waits first if other calls are waiting already. */
     inTurn: <Result>(step: () => Result, call: StoreCall | undefined): MaybePromise<Result> =>
       pause ? waiting(step, call, undefined) : atOnce(step, call),
   };
 }
 
 /**
- * @param forget forgets the prepared statements, because the connection was opened again
+ * @param forget called to discard the prepared statements when the connection was opened again
  * @throws ReceiverConfigError `invalid_option`: another store on the connection has other settings
  */
 export function createConnection(
@@ -165,7 +165,7 @@ export function createConnection(
   explaining(() => db.exec(settings));
   settingsOf.set(db, own);
   const { atOnce, inTurn } = createPatience();
-  /** Whether the file has a write-ahead log. */
+  /** Whether the file is known to have a write-ahead log. */
   let hasLog = false;
 
   /** Runs a step with other pragmas, then restores those of the connection. */
@@ -183,7 +183,7 @@ export function createConnection(
 
   /**
    * Runs a step, and repeats it once if SQLite refuses it: the application may have closed the connection and opened it
-   * again. It then has no settings, and the old statements are invalid, or still use the old connection.
+   * again. The new connection has no settings, and the old statements are invalid or still use the old connection.
    */
   const renewing = <Result>(step: () => Result): Result => {
     try {
@@ -196,7 +196,7 @@ export function createConnection(
     }
   };
 
-  // With a write-ahead log, no writer locks out a reader.
+  // With a write-ahead log, the timeout need not be changed, because no writer locks out a reader.
   const readOnce = <Result>(step: () => Result): Result =>
     renewing(() => (hasLog ? step() : withoutWaiting(step)));
 
@@ -214,7 +214,7 @@ export function createConnection(
 
   const writeOnce = <Result>(step: () => Result, mayBeLazy: boolean): Result =>
     renewing(() =>
-      // Without a write-ahead log, a power loss during a commit with NORMAL can corrupt the file.
+      // Uses NORMAL only with a write-ahead log: without it, a power loss during the commit could corrupt the file.
       mayBeLazy && (hasLog ||= withoutWaiting(() => pragma(db, "journal_mode") === "wal"))
         ? withPragmas("PRAGMA busy_timeout=0; PRAGMA synchronous=NORMAL", settings, () =>
             inTransaction(step),

@@ -47,16 +47,16 @@ export const checkDatabase = (db: SqliteDatabase, busyTimeoutMs: number): readon
     return problems;
   });
 
-/** Returns why the database refuses writes, if it does. Within a transaction of the application, it is not checked. */
+/** Returns why the database refuses writes, or undefined. Does not check inside a transaction of the application. */
 function refusalOf(db: SqliteDatabase, busyTimeoutMs: number): string | undefined {
   try {
-    // BEGIN IMMEDIATE would take the write lock for a transaction of the application before it fails.
+    // Not BEGIN IMMEDIATE, which would take the write lock for a transaction of the application before it fails.
     db.exec("BEGIN");
   } catch {
     return undefined;
   }
   try {
-    // A check does not wait for a writer.
+    // The timeout is 0, because a check does not wait for a writer.
     db.exec("PRAGMA busy_timeout=0; DELETE FROM svc_webhooks_deliveries WHERE 0");
     return undefined;
   } catch (error) {

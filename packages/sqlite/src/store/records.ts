@@ -21,7 +21,7 @@ import { decoded, encoded } from "./wire.js";
 const columns = "key, state, expires_at, fence, run, lease_ends_at, token, lineage";
 const table = "svc_webhooks_deliveries";
 
-/** How many neighbours of a claimed record are checked for expired ones. */
+/** The number of neighbours of a claimed record that are removed if they have expired. */
 const neighbours = 8;
 
 interface Statements {
@@ -39,7 +39,7 @@ function prepare(db: SqliteDatabase): Statements {
     find: db.prepare(`SELECT ${columns} FROM ${table} WHERE key = ?`),
     put: db.prepare(`INSERT OR REPLACE INTO ${table} (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`),
     remove: db.prepare(`DELETE FROM ${table} WHERE key = ?`),
-    // Keys are hashes, so each record is as likely as any other to be a neighbour of the next claim.
+    // Keys are hashes, so every record can be a neighbour of the next claim, and expired ones do not accumulate.
     sweep: db.prepare(
       `DELETE FROM ${table} WHERE key IN (SELECT key FROM ${table} WHERE key > ? ORDER BY key LIMIT ${neighbours}) AND expires_at <= ?`,
     ),
@@ -56,14 +56,14 @@ function decodedState(letter: unknown): RecordState {
   for (const state of Object.keys(letters) as RecordState[]) {
     if (letters[state] === letter) return state;
   }
-  throw new Error(`The state of a record is ${JSON.stringify(letter)}.`);
+  throw new Error(`Invalid record state: ${JSON.stringify(letter)}.`);
 }
 
 const read = (value: unknown) => (typeof value === "string" ? decoded(value) : null);
 const wireOf = (text: string | null | undefined) =>
   typeof text === "string" ? encoded(text) : null;
 
-/** The records, and one method for each call of the store. Each method but the first two must run in a transaction. */
+/** Reads and writes records, with one method for each store call. Methods that write must run in a transaction. */
 export class DeliveryRecords {
   readonly #db: SqliteDatabase;
   #prepared: Statements | undefined;
@@ -112,7 +112,7 @@ export class DeliveryRecords {
    * @throws TransactionLost
    */
   ownedBy(key: Uint8Array, fence: number): StoredRecord {
-    // An expired record that is still there has had no other owner.
+    // Expiry is ignored, because an expired record that still exists has had no other owner.
     const found = this.#find(key);
     if (found?.state === "running" && found.fence === fence) return found;
     throw new TransactionLost(
@@ -126,12 +126,12 @@ export class DeliveryRecords {
 
   /** Completes a record that `ownedBy` returned in the same transaction. */
   finish(key: Uint8Array, { fence, expiresAt, lineage }: StoredRecord): void {
-    // A fence is the time of its claim, so this keeps the record for its full retention from now.
+    // A fence is the time of its claim. Adding the time since then keeps the record for its full retention from now.
     const sinceClaim = Math.max(Date.now() - fence, 0);
     this.#put(key, doneRecord(lineage, expiresAt + sinceClaim));
   }
 
-  /** Forgets the statements of a connection that was closed. */
+  /** Discards the prepared statements of a connection that was closed. */
   forgetStatements(): void {
     this.#prepared = undefined;
   }
@@ -152,7 +152,7 @@ export class DeliveryRecords {
     const [, letter, expiresAt, fence, run, leaseEndsAt, token, lineage] = valuesOf(row);
     return {
       state: decodedState(letter),
-      // Connections can be set to return integers as bigints.
+      // Numbers are converted, because connections can be set to return integers as bigints.
       expiresAt: Number(expiresAt),
       fence: Number(fence),
       run: Number(run),

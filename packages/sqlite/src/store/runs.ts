@@ -1,6 +1,6 @@
 /** A run that this store has claimed, until it is completed or released. */
 interface Run {
-  /** Whether its transaction has completed it, so that `complete` needs no statement. */
+  /** Whether a transaction has completed the run, so that `complete` needs no statement. */
   isFinished: boolean;
 }
 
@@ -25,7 +25,7 @@ export class Runs {
     return this.#byToken.get(`${key} ${token}`)?.run.isFinished === true;
   }
 
-  /** Removes a run that is completed or released. Returns whether its transaction has completed it. */
+  /** Removes a run that is completed or released. Returns whether a transaction has completed it. */
   end(key: string, token: string): boolean {
     const found = this.#byToken.get(`${key} ${token}`);
     if (!found) return false;

@@ -22,7 +22,7 @@ export function runTransaction(
     const result = work(db);
     assertNoPromise(result);
     try {
-      // A commit or a rollback has removed it.
+      // Fails if `work` has removed the savepoint with a commit or a rollback.
       db.exec("RELEASE svc_webhooks_work");
     } catch (error) {
       throw endedByWork(error);
@@ -34,7 +34,7 @@ export function runTransaction(
 
 /** Returns the key and the fence of a run. */
 export function identified(context: RunIdentity): { readonly key: string; readonly fence: number } {
-  // JavaScript callers may pass anything, and a copy of the context lacks its getters.
+  // Both are checked, because JavaScript callers may pass anything, and a copy of the context lacks its getters.
   const { idempotencyKey, fence } = Object(context) as Partial<RunIdentity>;
   if (typeof idempotencyKey !== "string") throw notAContext();
   if (fence === undefined) {
@@ -52,7 +52,7 @@ function assertWork(work: unknown): void {
     "work",
     "`work` must be a function: store.transaction(context, (db) => { ... }).",
   );
-  // Refused before anything of it runs. An async function that was compiled for old targets is noticed by its result.
+  // Refuses `work` before any of its code runs. Async functions compiled for old targets are detected later.
   const kind = Object.prototype.toString.call(work);
   assertValid(kind === "[object Function]", "work", synchronousText);
 }
@@ -63,7 +63,7 @@ const synchronousText =
 function assertNoPromise(result: unknown): void {
   const { then } = Object(result) as { readonly then?: unknown };
   if (typeof then !== "function") return;
-  // What becomes of the promise no longer matters, but an unhandled rejection would end the process. The `then` of a
+  // The result of the promise no longer matters, but an unhandled rejection would end the process. The `then` of a
   // query builder is not called, because it would run the query.
   if (isPromise(result)) result.catch(() => {});
   throw new WebhookError(

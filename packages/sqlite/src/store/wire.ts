@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** Returns the key of the record. Receivers' keys are 32 hex digits; any other key is hashed to that form. */
+/** Returns the record's key as 16 bytes. Receivers' keys are 32 hex digits; any other key is hashed to that length. */
 export const bytesOf = (key: string): Uint8Array =>
   /^[0-9a-f]{32}$/.test(key)
     ? Buffer.from(key, "hex")
