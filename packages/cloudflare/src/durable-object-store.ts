@@ -90,17 +90,17 @@ export function durableObjectStore<Id>(
     "shards",
     "`shards` must be a whole number from 1 to 1024.",
   );
-  // JavaScript callers may pass anything; `env.X` is undefined if wrangler.jsonc does not bind X.
+  // Checked at run time, because `env.X` is undefined if wrangler.jsonc does not bind X.
   assertValid(
     typeof (namespace as Partial<typeof namespace> | undefined)?.idFromName === "function",
     "namespace",
     "`namespace` must be a Durable Object binding from wrangler.jsonc.",
   );
   const shard = (index: number) => namespace.get(namespace.idFromName(`shard ${index}`));
-  // The value is kept, not its promise: a Worker must not await a promise of another request.
+  // Keeps the value instead of its promise, because a Worker must not await a promise of another request.
   let agreed: number | undefined;
 
-  /** @param proposed the number that a new namespace is set up with; undefined leaves it as it is */
+  /** Throws if the namespace has another number of shards. `proposed` sets up a new namespace; undefined does not. */
   const agree = async (proposed?: number) => {
     agreed ??= await shard(0).agreeOnShards(proposed);
     if ((agreed ?? shards) !== shards) {
@@ -110,7 +110,7 @@ export function durableObjectStore<Id>(
     }
   };
 
-  /** Returns the number of the shard that keeps the record of a key, a hash in hexadecimal digits. */
+  /** Returns the index of the shard that keeps the record of a key. Keys are hexadecimal hashes. */
   const indexOf = (key: string) => (Number.parseInt(key.slice(0, 8), 16) || 0) % shards;
 
   const shardOf = async (key: string) => {
@@ -135,7 +135,7 @@ export function durableObjectStore<Id>(
       const states = new Map<string, RecordState | undefined>();
       const read = async ([index, some]: readonly [number, readonly string[]]) => {
         const found = await shard(index).peek(some);
-        // A missing state would look like a missing record.
+        // Compares the lengths, because a missing state would look like a missing record.
         if (found.length !== some.length)
           throw new Error(`Shard ${index} returned too few states.`);
         some.forEach((key, at) => states.set(key, found[at]));

@@ -8,10 +8,10 @@ import type {
 import { next, stateOf, type Change, type StoredRecord } from "@svc-webhooks/core/store-rules";
 import { DurableObject } from "cloudflare:workers";
 
-/** How long expired records may remain before they are removed. */
+/** The longest time that an expired record may remain before it is removed, in milliseconds. */
 const purgeMs = 3_600_000;
 
-/** The largest `retainMs` of a receiver. */
+/** The largest `retainMs` that a receiver accepts. */
 const longestMs = 31_536_000_000;
 
 const columns = `key, state, token, lineage, lease_ends_at AS "leaseEndsAt", expires_at AS "expiresAt", fence, run`;
@@ -30,8 +30,8 @@ type Row = {
 /**
  * One shard of the records. Export the class from your Worker's module and bind it with SQLite storage.
  *
- * Each call is one synchronous read and write, and an object runs one call at a time, so calls are
- * atomic. Times are milliseconds of the object's clock.
+ * Each call is one synchronous read and write, and an object runs one call at a time, so calls are atomic. Times are
+ * epoch milliseconds of the object's clock.
  */
 export class DeliveryRecords extends DurableObject {
   readonly #sql = this.ctx.storage.sql;
@@ -73,7 +73,7 @@ export class DeliveryRecords extends DurableObject {
     return this.#next("forget", key, undefined);
   }
 
-  /** Returns the states of this shard's records, in the order of the keys. Only reads. */
+  /** Returns the states of the records with these keys, in the order of the keys, without changing them. */
   peek(keys: readonly string[]): readonly (RecordState | undefined)[] {
     const now = this.now();
     const rows = this.#sql.exec<Row>(
@@ -85,8 +85,8 @@ export class DeliveryRecords extends DurableObject {
   }
 
   /**
-   * Called on the first shard: stores the first number it receives, and returns the stored number, or undefined if there
-   * is none.
+   * Called only on the first shard. Stores the first number that it receives, and returns the stored number, or
+   * undefined if there is none.
    */
   agreeOnShards(shards: number | undefined): number | undefined {
     const [known] = this.#sql.exec<{ shards: number }>("SELECT shards FROM layout").toArray();
@@ -98,7 +98,7 @@ export class DeliveryRecords extends DurableObject {
     this.#hasAlarm = false;
     const now = this.now();
     this.#sql.exec("DELETE FROM records WHERE expires_at <= ?", now);
-    // A record written before the clock was set back would otherwise remain until the clock catches up.
+    // Limits each expiry: a record from before the clock was set back would otherwise remain until it catches up.
     const latest = now + longestMs;
     this.#sql.exec("UPDATE records SET expires_at = ? WHERE expires_at > ?", latest, latest);
     if (this.#sql.exec("SELECT 1 FROM records LIMIT 1").toArray().length > 0) {
@@ -132,7 +132,7 @@ export class DeliveryRecords extends DurableObject {
   async #setAlarm(): Promise<void> {
     if (this.#hasAlarm) return;
     this.#hasAlarm = true;
-    // An alarm may be left from before an eviction; if it were postponed each time, it would never fire.
+    // Keeps an alarm that is left from before an eviction. If each call postponed it, it would never fire.
     const { storage } = this.ctx;
     if ((await storage.getAlarm()) === null) await storage.setAlarm(Date.now() + purgeMs);
   }

@@ -1,7 +1,7 @@
 import { assertValid } from "@svc-webhooks/core";
 import type { QueueLike } from "./queue-like.js";
 
-/** Returns a binding, which is undefined if wrangler.jsonc does not bind its name. */
+/** Returns a queue binding. Throws if it is not a queue, for example because wrangler.jsonc does not bind its name. */
 export function bindingOf(option: string, binding: () => QueueLike): QueueLike {
   const queue = binding();
   assertValid(

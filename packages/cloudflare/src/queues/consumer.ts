@@ -5,7 +5,7 @@ import { letterOf } from "./dead-letter.js";
 import type { QueuesConsumerOptions } from "./options.js";
 import type { QueueBatch, QueueMessage } from "./queue-like.js";
 
-/** The longest delay of Cloudflare Queues, in milliseconds: 12 hours. */
+/** The longest delay that Cloudflare Queues accepts, in milliseconds: 12 hours. */
 export const longestDelayMs = 43_200_000;
 
 type Complete = {
@@ -16,7 +16,7 @@ export interface Consuming extends Complete {
   readonly retry: RetryDelays;
 }
 
-/** Runs the jobs of a batch concurrently, and settles each message for itself. */
+/** Runs the jobs of a batch concurrently, and settles each message separately. */
 export async function consume(
   receiver: Pick<Receiver, "resume">,
   { messages }: QueueBatch,
@@ -33,20 +33,20 @@ async function settle(
   { retry, dead, logger }: Consuming,
 ): Promise<void> {
   const { body, attempts } = message;
-  // Cloudflare also counts the attempts that only waited, so the last one may be repeated until it has a result.
+  // Capped, because Cloudflare also counts attempts that only waited: the last attempt repeats until it has a result.
   const attempt = { number: Math.min(attempts, retry.limit), of: retry };
   const verdict = await runJob(receiver, body, { signal, attempt });
   if (verdict.action === "done") return message.ack();
   const { error } = verdict;
   if (verdict.action === "dead") {
     try {
-      // JSON would change the data of another application.
+      // Sends another application's data in the V8 format, because JSON could change it.
       const contentType = codeOf(error) === "invalid_job" ? "v8" : "json";
       await bindingOf("dead", dead).send(letterOf(error, attempts, body), { contentType });
       return message.ack();
     } catch (cause) {
       logger.error(
-        `svc-webhooks: The queue of dead letters did not store a dead letter, so the message will be retried, and its handler will run again. Check the binding that \`dead\` returns. ${String(cause)}`,
+        `svc-webhooks: The dead-letter queue did not store a dead letter, so its message will be retried, and its handler will run again. Check the binding that \`dead\` returns. ${String(cause)}`,
       );
     }
   }

@@ -1,6 +1,6 @@
 import { errorText } from "@svc-webhooks/core/inbox";
 
-/** A message in the queue of dead letters. To run its event again, send `job` to the inbox's queue as JSON. */
+/** A message in the dead-letter queue. To run its event again, send `job` to the inbox's queue as JSON. */
 export interface DeadLetter {
   /** The error of the last attempt, at most 500 characters. */
   readonly error: string;
@@ -10,7 +10,7 @@ export interface DeadLetter {
   readonly job: unknown;
 }
 
-/** The longest text of an error. With it, a dead letter of the largest job fits into a message. */
+/** The maximum length of an error's text, so that the dead letter of the largest job still fits into a message. */
 const longestError = 500;
 
 export const letterOf = (error: unknown, attempts: number, job: unknown): DeadLetter => ({

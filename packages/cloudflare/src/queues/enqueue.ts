@@ -4,27 +4,27 @@ import { bindingOf } from "./binding.js";
 import type { QueueLike } from "./queue-like.js";
 
 /**
- * The largest body that always fits: in base64, it takes 120,000 bytes of a job, and the sender's headers may take
- * 4,500 of the rest.
+ * The largest body that always fits into a message, in bytes. In base64 it takes 120,000 bytes of a job, and 4,500 of
+ * the remaining bytes are for the sender's headers.
  */
 export const maxBodyBytes = 90_000;
 
-/** A message has up to 128,000 bytes, of which Cloudflare uses about 100, and the error of a dead letter up to 1,600. */
+/** The largest job, in bytes. Of a message's 128,000, Cloudflare uses about 100, and a dead letter's error 1,600. */
 const maxJobBytes = 126_000;
 
-/** The longest type in a job, for lists. The body has the whole type. */
+/** The maximum length of a job's `type`, which is for lists. The body keeps the whole type. */
 const longestType = 256;
 
 const utf8 = new TextEncoder();
 
 const isSmall = (job: InboxJob) => utf8.encode(JSON.stringify(job)).length <= maxJobBytes;
 
-/** Sends each job as a message of its own. The queue has no ids, so copies of a delivery are several messages. */
+/** Returns a function that sends each job as a message, even copies of a delivery: the queue cannot recognize them. */
 export const enqueueIn =
   (queue: () => QueueLike): Enqueue =>
   async (given) => {
     let job = { ...given, type: given.type.slice(0, longestType) };
-    // JSON escapes quotes and backslashes, so text may take twice the bytes of its body.
+    // Falls back to base64, because JSON escapes can make a text larger than its base64 form.
     if (!isSmall(job)) job = inBase64(job);
     if (!isSmall(job)) {
       throw new Error(

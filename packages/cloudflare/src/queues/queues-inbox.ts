@@ -11,14 +11,14 @@ export type QueuesConsumer = (batch: QueueBatch) => Promise<void>;
 /** The result of {@link queuesInbox}. */
 export interface QueuesInbox extends Inbox {
   /**
-   * The largest body that a message always holds: 90,000 bytes. Pass it to the receiver: `createReceiver` throws
-   * `invalid_option` if `maxBodyBytes` is larger, as its default is.
+   * The largest body that always fits into a message: 90,000 bytes. Pass it to the receiver: `createReceiver` throws
+   * `invalid_option` if its `maxBodyBytes` is larger, and the default is larger.
    */
   readonly maxBodyBytes: number;
   /**
    * Returns a function that runs the jobs of a batch concurrently. It acknowledges each message that is done, retries
-   * each one that failed, and sends dead letters to the queue `dead` as {@link DeadLetter}. A message is acknowledged
-   * only when its dead letter is stored. `receiver` needs a store that all isolates share.
+   * each one that failed, and sends dead letters to the queue `dead` as {@link DeadLetter}. A dead message is
+   * acknowledged only once its dead letter is stored. `receiver` needs a store that all isolates share.
    *
    * @throws ReceiverConfigError `invalid_option`, `unknown_option`
    */

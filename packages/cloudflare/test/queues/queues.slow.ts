@@ -147,7 +147,7 @@ test("a message whose dead letter is not stored is retried, and not lost", async
   await until(() => letters.length === 1, "the dead letter is stored");
   expect(letters).toMatchObject([{ error: "poison", attempts: 3 }]);
   const line =
-    "svc-webhooks: The queue of dead letters did not store a dead letter, so the message will be retried, and its handler will run again. Check the binding that `dead` returns. Error: Too Many Requests";
+    "svc-webhooks: The dead-letter queue did not store a dead letter, so its message will be retried, and its handler will run again. Check the binding that `dead` returns. Error: Too Many Requests";
   expect(lines).toEqual([line, line]);
 });
 
