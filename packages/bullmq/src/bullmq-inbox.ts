@@ -10,20 +10,20 @@ import { enqueueIn } from "./queue/enqueue.js";
 
 /** The result of {@link bullmqInbox}. */
 export interface BullmqInbox extends Inbox {
-  /** Returns the processor of a `Worker`. */
+  /** Returns the processor to pass to a `Worker`. */
   processor(receiver: Pick<Receiver, "resume">): Processor;
   /**
-   * The options that a `Worker` needs. By default, BullMQ fails a job for good once two workers have died while they ran it.
+   * The options that a `Worker` needs. By default, BullMQ fails a job for good once two workers have died running it.
    */
   readonly workerOptions: { readonly maxStalledCount: number };
   /**
-   * Resolves to what endangers jobs, one sentence each: no append-only file, eviction, a replica, memory that is nearly
-   * used, a connection that would keep a server that is silent or a replica. Resolves to an empty list for BullMQ's other
+   * Resolves to one text for each risk to jobs: no append-only file, eviction, a replica, more than 70 % of the memory
+   * used, a connection without `socketTimeout` or `reconnectOnError`. Resolves to an empty list for BullMQ's other
    * backends. Rejects with a `WebhookError` `queue_unavailable` if Redis does not respond within 10 s.
    */
   check(): Promise<readonly string[]>;
   /**
-   * The operations for operators. The id of a job is its `key`. Each call rejects with a `WebhookError`
+   * The functions for operators. The id of a job is its `key`. Each call rejects with a `WebhookError`
    * `queue_unavailable` if the server does not respond within 10 s.
    */
   readonly admin: InboxAdmin;
@@ -31,7 +31,7 @@ export interface BullmqInbox extends Inbox {
 
 /**
  * Stores deliveries in a queue of BullMQ 6.7 or newer, and runs their handlers from it. You own the queue and its
- * workers: connect, listen for their errors and close them.
+ * workers: connect them, listen for their errors, and close them.
  *
  * @throws ReceiverConfigError `invalid_option` if `queue` is not a `Queue`, or an option is invalid; `unknown_option`
  *

@@ -1,19 +1,19 @@
-/** Options of ioredis. */
+/** The ioredis options of {@link queueConnection} and {@link workerConnection}. */
 export interface ConnectionOptions {
   readonly maxRetriesPerRequest: number | null;
   readonly enableOfflineQueue?: boolean;
-  /** In milliseconds. */
+  /** How long ioredis waits for data before it drops the connection, in milliseconds. */
   readonly socketTimeout: number;
   readonly reconnectOnError: (error: Error) => 2 | false;
 }
 
-/** Reconnects to an address that leads to another primary by now, and repeats the command. */
+/** Reconnects and repeats the command after `READONLY`, because the address may lead to a new primary by now. */
 const reconnectOnError = ({ message }: Error): 2 | false =>
   /(?:^|-)READONLY /.test(message) ? 2 : false;
 
 /**
- * The options of ioredis for the connection of a `Queue`: requests do not wait for a Redis that is lost, and a connection
- * that dies silently is left after 5 s.
+ * The ioredis options for the connection of a `Queue`: commands fail while Redis is unreachable, and ioredis replaces a
+ * connection that has died silently after 5 s.
  *
  * @example
  * ```ts
@@ -32,9 +32,9 @@ export const queueConnection: ConnectionOptions = {
 };
 
 /**
- * The options of ioredis for the connection of a `Worker`: it waits for a Redis that is lost. A connection that dies
- * silently is left after 12 s: BullMQ waits for up to 10 s for the next job, and receives nothing meanwhile. Once the worker
- * has run a job, the inbox replaces its connections within 10 s.
+ * The ioredis options for the connection of a `Worker`: commands wait until Redis is reachable again. ioredis replaces
+ * a connection that has died silently after 12 s, because BullMQ waits up to 10 s for the next job without receiving
+ * data. Once the worker has run a job, the inbox replaces dead connections within 10 s.
  */
 export const workerConnection: ConnectionOptions = {
   maxRetriesPerRequest: null,

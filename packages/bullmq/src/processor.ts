@@ -6,24 +6,24 @@ import type { BullJob, QueueLike } from "./queue-like.js";
 /** A processor for a BullMQ `Worker`. */
 export type Processor = (job: BullJob, token?: string, signal?: AbortSignal) => Promise<string>;
 
-/** Returns the worker that runs a job. BullMQ declares the member as protected; a process of its own has none. */
+/** Returns the worker that runs a job, or undefined in a separate process. BullMQ declares `queue` as protected. */
 const workerOf = (job: BullJob) => (job as { readonly queue?: Pick<QueueLike, "backend"> }).queue;
 
-/** Returns whether a worker has died after it had removed the body of a job that was done. */
+/** Returns whether the job is already done: its worker removed the body, and died before BullMQ completed the job. */
 const isDone = ({ id, data }: BullJob) =>
   id !== undefined && (Object(data) as { readonly done?: unknown }).done === id;
 
-/** Runs jobs. Resolves with the outcome of a job that is done, and rejects for one that is retried or dead. */
+/** Returns a processor, which resolves with the outcome of a done job and rejects for a job that is retried or dead. */
 export const processorFor =
   (receiver: Pick<Receiver, "resume">, retry: RetryDelays): Processor =>
   async (job, token, signal) => {
     keepConnected(workerOf(job));
     if (isDone(job)) return "duplicate";
-    // BullMQ counts no attempt that left no result. Another tool has ordered one above the limit.
+    // Capped, because another tool may retry a job beyond the limit. BullMQ does not count attempts without a result.
     const attempt = { number: Math.min(job.attemptsMade + 1, retry.limit), of: retry };
     const verdict = await runJob(receiver, job.data, { signal, attempt });
     if (verdict.action === "done") {
-      // The bodies of done jobs would fill Redis. A full Redis refuses this, but not that the job is done.
+      // Removes the body, or done jobs would fill Redis. A full Redis refuses this write, but still completes the job.
       await job.updateData({ done: job.id }).catch(() => {});
       return verdict.code;
     }
@@ -34,18 +34,18 @@ export const processorFor =
       await job.moveToWait(token);
       throw named(error, "WaitingError");
     }
-    // BullMQ reads both from here when the processor has rejected. The job may have been stored with another limit.
+    // Overrides the limit and the delay that the job was stored with: BullMQ reads `opts` after the processor rejects.
     job.opts.attempts = Infinity;
     job.opts.backoff = { type: "fixed", delay: verdict.afterMs ?? 0 };
     throw error;
   };
 
-/** The most characters of a stack that a job keeps. */
+/** The maximum length of the stack that a job keeps, in characters. */
 const mostStack = 2_000;
 
 /**
- * Returns the error of a run for BullMQ, which keeps its message and its stack in Redis, and recognizes by its message the
- * error that limits the rate of a queue: a handler that throws one would run for ever.
+ * Returns the error to throw to BullMQ, which stores its message and stack in Redis. The message of BullMQ's own
+ * rate-limit error is changed: BullMQ would run a handler that throws this message forever.
  */
 function errorOf(cause: unknown): Error {
   const text = errorText(cause);
@@ -63,5 +63,5 @@ function stackIn(error: unknown): unknown {
   }
 }
 
-/** BullMQ recognizes by its name an error that ends a job, or that gives it back. */
+/** Sets the name by which BullMQ recognizes an error that ends a job or returns it to the queue. */
 const named = (error: Error, name: string): Error => Object.assign(error, { name });

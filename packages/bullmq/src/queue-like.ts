@@ -1,4 +1,4 @@
-/** The parts of a BullMQ 6 `Queue` that an inbox uses. A `Queue` of `bullmq` has them, with any backend. */
+/** The parts of a BullMQ 6 `Queue` that an inbox uses. A `Queue` has them with any backend. */
 export interface QueueLike {
   readonly name: string;
   readonly backend: object;
@@ -6,12 +6,12 @@ export interface QueueLike {
   getJob(id: string): Promise<BullJob | undefined>;
   getJobState(id: string): Promise<string>;
   getJobs(types: BullState[], start: number, end: number, asc: boolean): Promise<BullJob[]>;
-  /** Returns the ids of jobs. */
+  /** Returns the ids of the jobs in some states, from index `start` to index `end`. */
   getRanges(types: BullState[], start: number, end: number, asc: boolean): Promise<string[]>;
   getJobCounts(...types: BullState[]): Promise<Record<string, number>>;
 }
 
-/** The states of BullMQ that an inbox reads. */
+/** The BullMQ states that an inbox reads. */
 export type BullState = "waiting" | "prioritized" | "delayed" | "active" | "failed";
 
 /** The options with which an inbox adds a job. */
@@ -24,14 +24,14 @@ export interface BullJobOptions {
   stackTraceLimit: number;
 }
 
-/** A `Job` of BullMQ. */
+/** The parts of a BullMQ `Job` that an inbox uses. */
 export interface BullJob {
   readonly id?: string | undefined;
   readonly data: unknown;
   readonly timestamp: number;
   readonly attemptsMade: number;
   readonly failedReason?: string | null | undefined;
-  /** Applies to the next retry only. */
+  /** The options of the job. A change applies to the next retry only. */
   opts: {
     attempts?: number | undefined;
     backoff?: number | object | undefined;

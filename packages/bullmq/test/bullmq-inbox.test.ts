@@ -395,7 +395,7 @@ describeWithRedis("an inbox on BullMQ", () => {
     queue.on("error", () => {});
     open.push(lossy, queue);
     expect(await bullmqInbox(queue).check()).toEqual([
-      expect.stringMatching(/^appendonly is no, so events that were acknowledged are lost/),
+      expect.stringMatching(/^appendonly is no, so acknowledged events are lost/),
       expect.stringMatching(/^maxmemory-policy is allkeys-lru/),
       expect.stringMatching(/^The connection of the queue has no socketTimeout/),
       expect.stringMatching(/^The connection of the queue has no reconnectOnError/),

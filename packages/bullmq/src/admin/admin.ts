@@ -8,7 +8,7 @@ import { revive } from "../queue/enqueue.js";
 import type { BullmqInboxOptions } from "../options.js";
 import type { BullJob, BullState, QueueLike } from "../queue-like.js";
 
-/** The names of the states in BullMQ. A job has a priority only if another application has set one. */
+/** The BullMQ states of each inbox state. A job is `prioritized` only if another application has set a priority. */
 const bullStates: Readonly<Record<InboxState, BullState[]>> = {
   ready: ["waiting", "prioritized"],
   delayed: ["delayed"],
@@ -26,7 +26,7 @@ export function adminOf(
   reach: Reach,
   onDiscard: BullmqInboxOptions["onDiscard"],
 ): InboxAdmin {
-  /** Returns a job and its state, unless it is done or does not exist. */
+  /** Returns a job and its state, or undefined if the job is done or does not exist. */
   const find = async (id: string) => {
     const job = await reach(queue.getJob(id));
     const state = job && stateOf(await reach(job.getState()));
@@ -55,7 +55,7 @@ export function adminOf(
       assertQuery(query);
       const { state, type, after, limit = Infinity } = query;
       let left = limit;
-      // The ids are read first, because the caller may remove jobs from the list that it reads.
+      // Reads all ids first, because the caller may remove jobs while it iterates over the list.
       const ids = await reach(queue.getRanges(bullStates[state], 0, -1, true));
       assertValid(
         after === undefined || ids.includes(after),
@@ -91,7 +91,7 @@ export function adminOf(
   return admin;
 }
 
-/** Makes a job that waits for its next attempt ready. Returns false if it is no longer one. */
+/** Makes a delayed job ready now. Returns false if the job is no longer delayed. */
 async function runNow(job: BullJob): Promise<boolean> {
   try {
     await job.promote();
@@ -102,7 +102,7 @@ async function runNow(job: BullJob): Promise<boolean> {
   }
 }
 
-/** Returns a job as an operator sees it. */
+/** Converts a job to the entry that an operator sees. */
 const entryOfJob = (job: BullJob, state: InboxState): InboxEntry => ({
   id: String(job.id),
   state,

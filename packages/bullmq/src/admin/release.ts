@@ -3,10 +3,10 @@ import type { InboxAdmin, ReleaseOptions } from "@svc-webhooks/core/inbox";
 import type { Reach } from "../queue/connection.js";
 import type { QueueLike } from "../queue-like.js";
 
-/** The number of states that are read at a time. */
+/** The most job states to request from the queue in one batch. */
 const batchSize = 1_000;
 
-/** Runs dead letters again, one after the other, until the limit or until too many have failed again. */
+/** Runs dead letters again, one after the other, within the limits that `options` sets. */
 export function release(
   queue: QueueLike,
   reach: Reach,
@@ -14,7 +14,7 @@ export function release(
   options: ReleaseOptions,
 ): ReturnType<InboxAdmin["release"]> {
   const failed = new Set<string>();
-  /** The released jobs that are done, or have failed again. */
+  /** The released jobs that need no further check: they are done, removed, or have failed again. */
   const settled = new Set<string>();
   const countFailed = async (released: readonly string[]) => {
     const unknown = released.filter((id) => !settled.has(id));
@@ -29,7 +29,7 @@ export function release(
     }
     return failed.size;
   };
-  // The ids of all letters are read before the first one runs again.
+  // `list` reads all ids before the first letter runs again, so a letter that dies again is not released twice.
   const letters = (type: string | undefined) => list({ state: "dead", type });
   return releaseLetters(letters, retry, countFailed, options);
 }

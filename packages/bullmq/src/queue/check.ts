@@ -1,7 +1,7 @@
 import type { QueueLike } from "../queue-like.js";
 import { clientOf, fieldOf } from "./connection.js";
 
-/** Lists the server settings that endanger jobs, one sentence each. The list is empty for backends other than Redis. */
+/** Returns a text for each risk to jobs from the server or the connection. Empty for backends other than Redis. */
 export async function check(queue: QueueLike): Promise<readonly string[]> {
   const client = await clientOf(queue);
   if (typeof client?.info !== "function") return [];
@@ -10,7 +10,7 @@ export async function check(queue: QueueLike): Promise<readonly string[]> {
   const problems: string[] = [];
   if (setting("aof_enabled") !== "1") {
     problems.push(
-      "appendonly is no, so events that were acknowledged are lost if Redis ends unexpectedly. Set appendonly to yes, and appendfsync to always if a power failure must not lose a second of events.",
+      "appendonly is no, so acknowledged events are lost if Redis crashes. Set appendonly to yes. If a power failure must not lose the last second of events, also set appendfsync to always.",
     );
   }
   const policy = setting("maxmemory_policy");
@@ -27,18 +27,18 @@ export async function check(queue: QueueLike): Promise<readonly string[]> {
   const [most, used] = [Number(setting("maxmemory") ?? 0), Number(setting("used_memory") ?? 0)];
   if (most > 0 && used > most * 0.7) {
     problems.push(
-      `Redis uses ${Math.floor((100 * used) / most)} % of maxmemory. No delivery is stored that would leave less than a fifth of it free. Raise maxmemory, or start workers.`,
+      `Redis uses ${Math.floor((100 * used) / most)} % of maxmemory. The inbox refuses deliveries that would leave less than 20 % free. Raise maxmemory, or start workers.`,
     );
   }
   const { socketTimeout, reconnectOnError } = client.options ?? {};
   if (client.options && !socketTimeout) {
     problems.push(
-      "The connection of the queue has no socketTimeout, so a worker with the same options never leaves a connection that dies silently. Use `queueConnection` and `workerConnection` of this package.",
+      "The connection of the queue has no socketTimeout, so a worker with the same options keeps a connection that has died silently. Use `queueConnection` and `workerConnection` of this package.",
     );
   }
   if (client.options && typeof reconnectOnError !== "function") {
     problems.push(
-      "The connection of the queue has no reconnectOnError, so a worker with the same options keeps a primary that was demoted. Use `queueConnection` and `workerConnection` of this package.",
+      "The connection of the queue has no reconnectOnError, so a worker with the same options stays on a demoted primary. Use `queueConnection` and `workerConnection` of this package.",
     );
   }
   return problems;

@@ -3,7 +3,7 @@ import { roomGuard, within } from "@svc-webhooks/core/engine";
 import { errorText } from "@svc-webhooks/core/inbox";
 import type { QueueLike } from "../queue-like.js";
 
-/** The members of BullMQ's Redis client that an inbox uses. With the other backends, some or all are absent. */
+/** The members of BullMQ's Redis client that an inbox uses. Other backends lack some or all of them. */
 export interface RedisClient {
   info(section?: string): Promise<string>;
   disconnect(reconnect: boolean): unknown;
@@ -13,7 +13,7 @@ export interface RedisClient {
   runCommand(name: string, args: readonly string[]): Promise<unknown>;
 }
 
-/** Resolves to the connection of a queue, once it is established. Undefined for BullMQ's other backends. */
+/** Resolves to the Redis client of a queue or worker once it is connected, or to undefined for other backends. */
 export async function clientOf({
   backend,
 }: Pick<QueueLike, "backend">): Promise<Partial<RedisClient> | undefined> {
@@ -25,18 +25,18 @@ export async function clientOf({
 export const fieldOf = (info: string, name: string): string | undefined =>
   new RegExp(`^${name}:(.*?)\\r?$`, "m").exec(info)?.[1];
 
-/** How long a delivery waits for Redis, in milliseconds. */
+/** How long a delivery, or the check of a worker's connection, waits for Redis, in milliseconds. */
 export const replyMs = 5_000;
 
-/** Limits how long a call of a queue takes, and leaves its connection after an error that it would keep. */
+/** Limits how long a queue's call takes, and replaces the connection if an error shows it is dead or read-only. */
 export type Reach = <Reply>(call: Promise<Reply>, ms?: number) => Promise<Reply>;
 
-/** The minimum pause between two reconnections, so that a client whose new connections are no better stays connected. */
+/** The minimum pause between reconnections, so that repeated failures do not interrupt each new connection. */
 const pauseMs = 5_000;
 
 /**
- * Returns the function for all calls of a queue. The connection is replaced, at most every 5 s, after no reply within the
- * deadline, or after `READONLY` of a primary that was demoted and has kept its connections.
+ * Returns the function that wraps all calls of a queue. It replaces the connection, at most every 5 s, if no reply
+ * arrives within the deadline, or after `READONLY` from a primary that was demoted and has kept its connections.
  */
 export function reachOf(queue: QueueLike): Reach {
   let leftAt = -Infinity;
@@ -55,22 +55,22 @@ export function reachOf(queue: QueueLike): Reach {
   };
 }
 
-/** Replaces a connection, also one that was accepted and never answered. One that is being opened has a limit of its own. */
+/** Replaces an open connection, even one without a reply. Leaves one that is being opened: it has its own limit. */
 function reconnect(client: Partial<RedisClient> | undefined): void {
   if (typeof client?.disconnect !== "function") return;
   if (client.status === "ready" || client.status === "connect") client.disconnect(true);
 }
 
-/** How often a worker's connection is asked for a reply, in milliseconds. */
+/** The interval between two checks of a worker's connection, in milliseconds. */
 const askEveryMs = 3_000;
 
-/** The workers whose connections are asked for a reply. */
+/** The workers whose connections are being checked. */
 const asked = new WeakSet<object>();
 
 /**
- * Replaces the connections of a worker if they have died silently, or lead to a replica: those of a worker whose options
- * were left out would stay for good, and BullMQ waits for the reply of one before it uses the other. Asks until the worker
- * is closed.
+ * Checks a worker's connection until the worker is closed, and replaces both its connections if the first has died
+ * silently or leads to a replica. A worker without `workerConnection` would keep dead connections for good. Both
+ * connections are replaced, because BullMQ waits for a reply on one before it uses the other.
  */
 export function keepConnected(worker: Pick<QueueLike, "backend"> | undefined): void {
   if (!worker || asked.has(worker)) return;
@@ -93,13 +93,13 @@ export function keepConnected(worker: Pick<QueueLike, "backend"> | undefined): v
   const asking = setInterval(() => void ask().catch(() => {}), askEveryMs).unref();
 }
 
-/** Redis 6.2 wraps the error of a command in a script: `ERR Error running script (…): -READONLY You can't …`. */
+/** Returns whether a replica refused a write. Redis 6.2 wraps errors: `ERR Error running script (…): -READONLY …`. */
 const isReadOnly = (error: unknown) => /(?:^|-)READONLY /.test(errorText(error));
 
-/** The part of `maxmemory` that is kept for workers: taking and settling a job are writes, which a full Redis refuses. */
+/** The share of `maxmemory` reserved for workers, which write to take and settle jobs: a full Redis refuses writes. */
 const kept = 0.2;
 
-/** Returns a function that rejects while a job of this size would use the room that workers need. */
+/** Returns a function that refuses a job if storing so many bytes would use the memory that workers need. */
 export function guardMemory(queue: QueueLike): (bytes: number) => MaybePromise<void> {
   let least = 0;
   const read = async () => {
@@ -113,6 +113,6 @@ export function guardMemory(queue: QueueLike): (bytes: number) => MaybePromise<v
   return roomGuard(
     read,
     () => least,
-    "With this delivery, less than a fifth of the `maxmemory` of Redis would be free, which workers need to take and settle jobs. Raise `maxmemory`, or start workers",
+    "This delivery would leave less than a fifth of Redis's `maxmemory` free, and workers need it to take and settle jobs. Raise `maxmemory`, or start workers",
   );
 }

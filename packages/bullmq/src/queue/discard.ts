@@ -3,7 +3,7 @@ import { clientOf } from "./connection.js";
 
 const command = "svcWebhooksDiscard";
 
-// `Job.remove` removes a job from any state, so it would also remove one that a redelivery has just made run again.
+// This script replaces `Job.remove`, which would also remove a job that a redelivery has just revived.
 const script = {
   numberOfKeys: 4,
   lua: `if redis.call("ZREM", KEYS[1], ARGV[1]) == 0 then return 0 end
@@ -12,12 +12,12 @@ redis.call("XADD", KEYS[4], "MAXLEN", "~", 10000, "*", "event", "removed", "jobI
 return 1`,
 };
 
-/** Removes a dead letter. Returns false if it is no longer dead, which only Redis can check in the same step. */
+/** Removes a dead letter. Returns false if Redis finds that an inbox's own job is no longer dead, otherwise true. */
 export async function discard(queue: QueueLike, letter: BullJob): Promise<boolean> {
   const backend = queue.backend as { toKey(type: string): string };
   const redis = await clientOf(queue);
   const id = String(letter.id);
-  // A job of another application may have a parent or children, which `remove` updates.
+  // Uses `remove` for another application's job, because it also updates the job's parent and children.
   const isOwn = (Object(letter.data) as { readonly key?: unknown }).key === id;
   if (!isOwn || !redis?.defineCommand || !redis.runCommand) {
     await letter.remove();

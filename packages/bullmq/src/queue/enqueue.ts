@@ -4,52 +4,52 @@ import type { BullJob, QueueLike } from "../queue-like.js";
 import { guardMemory, replyMs, type Reach } from "./connection.js";
 
 /**
- * The number of jobs that may still wait for Redis although their deliveries have ended as `queue_unavailable`. BullMQ
- * keeps a job, with its body, until there is a connection.
+ * The most jobs that may still wait for Redis after their deliveries have ended as `queue_unavailable`. BullMQ keeps
+ * each job and its body in memory until it is connected.
  */
 const mostOverdue = 100;
 
-/** Adds each job once. A copy of a dead letter runs it again. */
+/** Returns a function that adds each job once. A copy of a dead letter's delivery runs the dead letter again. */
 export function enqueueIn(queue: QueueLike, reach: Reach, retry: RetryDelays): Enqueue {
   const options = {
     attempts: retry.limit,
     backoff: { type: "fixed", delay: retry.delayMs(1) },
-    // Its worker has removed the body. A copy finds the id in Redis, and is no other job.
+    // Keeps the ids of done jobs, whose bodies the worker has removed, so that a copy does not become another job.
     removeOnComplete: { age: 3_600, count: 10_000 },
     removeOnFail: false,
-    // By default, a job keeps the stacks of all its attempts.
+    // Keeps the last stack only. By default, a job keeps the stacks of all its attempts.
     stackTraceLimit: 1,
   } as const;
   const enqueue = async (job: InboxJob) => {
-    // `add` does nothing for the id of a dead letter, and does not report it. Both commands are sent in one write.
+    // Reads the state too, because `add` silently does nothing for the id of a dead letter. Both are sent in one write.
     const [added, state] = await Promise.all([
       queue.add(job.type, job, { ...options, jobId: job.key }),
       queue.getJobState(job.key),
     ]);
     if (state === "failed") {
-      // The backend for PostgreSQL may read the state after this new job has been run and has died.
+      // Leaves the new job itself: BullMQ's PostgreSQL backend may read its state after it has run and died.
       if ((await queue.getJob(job.key))?.timestamp === added.timestamp) return;
       await revive(added);
     } else if (state !== "unknown") return;
-    // If an operator has discarded the dead letter meanwhile, this is a new job. A job that is done already runs again,
-    // and its record makes it a duplicate.
+    // Adds the job as new if an operator has discarded the dead letter meanwhile. If the job is already done and
+    // removed, it runs again, and its record makes it a duplicate.
     if ((await queue.getJobState(job.key)) === "unknown") {
       await queue.add(job.type, job, { ...options, jobId: job.key });
     }
   };
   const assertRoom = guardMemory(queue);
-  /** The calls whose jobs wait for Redis, the oldest first. */
+  /** The calls whose jobs wait for Redis, oldest first. */
   const pending = new Set<DeadlineCall>();
   const assertResponding = () => {
     if (pending.size < mostOverdue) return;
     let overdue = 0;
     for (const { signal } of pending) {
-      // A signal is created when it is read, which costs about a tenth of a delivery.
+      // Stops early, because reading `signal` creates it, at about a tenth of the cost of a delivery.
       if (!signal.aborted) return;
       overdue += 1;
       if (overdue === mostOverdue) {
         throw new Error(
-          `${mostOverdue} jobs still wait for a response of Redis. Check that it runs, and the \`connection\` of the queue.`,
+          `${mostOverdue} jobs still await a response from Redis. Check that it runs, and the queue's \`connection\`.`,
         );
       }
     }
@@ -59,7 +59,7 @@ export function enqueueIn(queue: QueueLike, reach: Reach, retry: RetryDelays): E
     pending.add(call);
     const store = async () => {
       try {
-        // Redis stores a job in about twice the room of its body.
+        // A job takes about twice the size of its body in Redis.
         await assertRoom(2 * job.body.length);
         await enqueue(job);
       } finally {
@@ -70,10 +70,10 @@ export function enqueueIn(queue: QueueLike, reach: Reach, retry: RetryDelays): E
   };
 }
 
-/** How often a dead letter is made run again that others make run, and that dies, meanwhile. */
+/** The most attempts to revive a job that other processes revive meanwhile and that dies again. */
 const mostTries = 5;
 
-/** Runs a dead letter again, with a full count of attempts. Returns false if it is no longer a dead letter. */
+/** Runs a dead letter again, with its attempts counted from zero. Returns false if it is no longer a dead letter. */
 export async function revive(job: BullJob): Promise<boolean> {
   for (let tries = 1; ; tries += 1) {
     try {
