@@ -1,8 +1,8 @@
 /** A worker of an inbox. */
 export interface InboxWorker {
   /**
-   * Ends the fetching of jobs, and resolves when the running ones have ended. Those that still run after `deadlineMs`
-   * milliseconds, 0 … 2,147,483,647, are given back to the queue, which costs each of them one attempt. Then drain the
+   * Stops fetching jobs, and resolves when the running jobs have ended. Jobs still running after `deadlineMs`
+   * milliseconds, 0 … 2,147,483,647, return to the queue, which costs each of them one attempt. After that, drain the
    * receiver and stop `boss`. Errors: `invalid_option`, `unknown_option`.
    */
   stop(options: { readonly deadlineMs: number }): Promise<void>;

@@ -3,30 +3,30 @@ import type { InboxEntry, RetryOptions } from "@svc-webhooks/core/inbox";
 
 export interface PgBossInboxOptions {
   /**
-   * The name of the queue: letters, digits, `_`, `-`, `.` and `/`, not ending in `.dead`. Default `"webhooks"`. Its dead
-   * letters are in `<queue>.dead`. Errors: `invalid_option`.
+   * The name of the queue: letters, digits, `_`, `-`, `.` and `/`, not ending in `.dead`. Default `"webhooks"`. Dead
+   * letters go to the queue `<queue>.dead`. Errors: `invalid_option`.
    */
   readonly queue?: string | undefined;
   /**
-   * Returns the key of an event, 1 to 500 characters without NUL and lone surrogates, such as the id of an order. Events of
-   * the same key run one at a time, in the order in which they were accepted; an event without a key waits for no other.
-   * pg-boss cannot change this for a queue that exists, so choose another `queue` when you add or remove the option.
-   * Default: no order.
+   * Returns the key of an event, 1 to 500 characters without NUL and lone surrogates, such as the id of an order.
+   * Events of the same key run one at a time, in the order in which they were accepted; an event without a key never
+   * waits for another event. pg-boss cannot change this for an existing queue, so choose another `queue` when you add
+   * or remove the option. Default: no order.
    */
   readonly partitionBy?: ((event: AnyEvent) => string | undefined) | undefined;
   /**
-   * With `partitionBy`: whether the later events of a key run after one has become a dead letter (`"continue"`), or
-   * wait until it is retried or discarded (`"hold"`). Default `"continue"`. Errors: `invalid_option`.
+   * With `partitionBy`: whether the later events of a key run after an event has become a dead letter (`"continue"`),
+   * or wait until the letter is retried or discarded (`"hold"`). Default `"continue"`. Errors: `invalid_option`.
    */
   readonly afterDead?: "continue" | "hold" | undefined;
   /**
-   * The attempts of an event. Default: 20, in one to two hours. `firstMs` is at least 1,000. After a worker was killed,
-   * pg-boss makes the delay up to twice as long, in whole seconds.
+   * The number of attempts for an event and the delays between them. Default: 20 in one to two hours. `firstMs` is at
+   * least 1,000. After a worker was killed, pg-boss makes the delay up to twice as long, in whole seconds.
    */
   readonly retry?: RetryOptions | undefined;
   /**
-   * The largest `maxRunMs` of the receivers, in milliseconds, 1,000 … 86,340,000. pg-boss gives up a run a minute
-   * later. Default 900,000 (15 min), as in receivers. Errors: `invalid_option`.
+   * The largest `maxRunMs` of the receivers, in milliseconds, 1,000 … 86,340,000. pg-boss abandons a run one minute
+   * after this time. Default 900,000 (15 min), as in receivers. Errors: `invalid_option`.
    */
   readonly maxRunMs?: number | undefined;
   /** The schema of `boss`, if it is not `"pgboss"`. Errors: `invalid_option`. */

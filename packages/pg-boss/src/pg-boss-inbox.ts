@@ -13,32 +13,32 @@ import { startWorker } from "./worker/worker.js";
 /** The result of {@link pgBossInbox}. */
 export interface PgBossInbox extends Inbox {
   /**
-   * Creates the queue and the queue of its dead letters, or changes their settings, and those of the jobs that are stored,
-   * to those of the options. Call it when you deploy, after `boss.start()`. Resolves to whether it changed anything.
+   * Creates the queue and its dead-letter queue, or updates the settings of both and of their stored jobs to match the
+   * options. Call `setup` when you deploy, after `boss.start()`. Resolves to whether it changed anything.
    *
-   * @throws WebhookError `queue_policy` if the queue exists with order and the options have none, or the reverse
+   * @throws WebhookError `queue_policy` if the queue exists with `partitionBy` and the options lack it, or vice versa
    * @throws ReceiverConfigError `invalid_option` if `schema` is not the schema of `boss`
    */
   setup(): Promise<boolean>;
   /**
-   * Starts `boss` if it has not started, and runs the jobs of the queue. Waits for as long as the database is unavailable,
-   * and `boss` emits the cause as an `"error"`, at most once a minute. Rejects with the driver's error if the database or
-   * the role does not exist, or the password is wrong.
+   * Starts `boss` if it has not started, and runs the jobs of the queue. While the database is unavailable, `work`
+   * keeps trying and `boss` emits the cause as an `"error"`, at most once a minute. Rejects with the driver's error if
+   * the database or the role does not exist, or the password is wrong.
    *
-   * @throws ReceiverConfigError `invalid_option`, also if `boss` has no listener for `"error"` or another `schema` than
-   *   the options; `unknown_option`
+   * @throws ReceiverConfigError `invalid_option`, also if `boss` has no listener for `"error"` or its `schema` differs
+   * from the option; `unknown_option`
    * @throws WebhookError `queue_missing` if the queue does not exist; `queue_settings` if its settings would lose dead
    *   letters, or would not hold their keys; `queue_policy` as in `setup`
    */
   work(receiver: Pick<Receiver, "resume">, options?: WorkOptions): Promise<InboxWorker>;
   /**
-   * Resolves to the conditions that endanger jobs, one sentence each: settings of the queues and of their jobs, a database
-   * that may lose commits, a `search_path` in which other roles may create operators, a missing listener for `"error"`, no
-   * process that returns the jobs of killed workers, a small pool, dead letters older than a day. Rejects with a
+   * Resolves to one text for each condition that endangers jobs: settings of the queues and of their jobs, a database
+   * that may lose commits, a `search_path` in which other roles may create operators, a missing listener for `"error"`,
+   * no process that returns the jobs of killed workers, a small pool, dead letters older than a day. Rejects with a
    * `WebhookError` `queue_unavailable` if the database does not respond.
    */
   check(): Promise<readonly string[]>;
-  /** The operations for operators. A dead letter has an id of its own. */
+  /** The functions for operators. The id of a dead letter differs from the id of its job. */
   readonly admin: InboxAdmin;
 }
 

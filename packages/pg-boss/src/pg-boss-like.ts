@@ -1,4 +1,4 @@
-/** The parts of pg-boss 12 that an inbox uses. A `PgBoss` of `pg-boss` has them. */
+/** The parts of a pg-boss 12 `PgBoss` that an inbox uses. */
 export interface PgBossLike {
   start(options: { attempts: number }): Promise<unknown>;
   listenerCount(event: "error"): number;
@@ -34,12 +34,12 @@ export interface PgBossLike {
   ): Promise<readonly BossJobRecord[]>;
 }
 
-/** A connection as `getDb` of pg-boss returns it. */
+/** A database connection, as pg-boss's `getDb` returns it. */
 export interface BossDatabase {
   executeSql(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
 }
 
-/** The settings of a queue, as `createQueue` of pg-boss expects them. */
+/** The settings of a queue, as pg-boss's `createQueue` accepts them. */
 export interface BossQueueSettings {
   readonly policy?: string;
   readonly retentionSeconds?: number;
@@ -53,14 +53,14 @@ export interface BossQueueSettings {
   readonly retryDelayMax?: number;
 }
 
-/** A queue as `getQueue` of pg-boss returns it. */
+/** A queue, as pg-boss's `getQueue` returns it. */
 export interface BossQueue {
   readonly name: string;
   readonly createdOn: Date;
   readonly policy?: string;
 }
 
-/** A process as `getInstances` of pg-boss returns it. */
+/** A process, as pg-boss's `getInstances` returns it. */
 export interface BossInstance {
   readonly live: boolean;
   readonly supervise: boolean;
@@ -74,10 +74,10 @@ export interface BossJobAttempt {
   retryCount: number;
 }
 
-/** A job as the handler of `work` of pg-boss receives it. */
+/** A job, as pg-boss passes it to the handler of `work`. */
 export interface BossJob extends BossJobAttempt {
   readonly retryLimit: number;
-  /** The id of the job from which this one was made by `redrive`, perhaps several times. */
+  /** The id of the first job from which `redrive` made this job, in one or more steps. Null if this is the first. */
   readonly sourceRootId: string | null;
   readonly data: unknown;
   /** Aborted when another worker has taken over the job, or the handler has run too long. */
@@ -91,7 +91,7 @@ export interface BossJobResult {
   output?: object;
 }
 
-/** The options of `work` of pg-boss. */
+/** The options of pg-boss's `work`. */
 export interface BossWorkOptions {
   readonly perJobResults: true;
   readonly includeMetadata: true;
@@ -99,7 +99,7 @@ export interface BossWorkOptions {
   readonly pollingIntervalSeconds: number;
 }
 
-/** A job as `findJobs` of pg-boss returns it. */
+/** A job, as pg-boss's `findJobs` returns it. */
 export interface BossJobRecord {
   readonly id: string;
   readonly data: unknown;

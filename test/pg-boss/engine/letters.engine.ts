@@ -108,9 +108,7 @@ describeWithPostgres("the dead letters of pg-boss", () => {
       [`${world.queue}.dead`],
     );
     expect(await world.inbox.check()).toEqual([
-      expect.stringContaining(
-        `1 jobs of the queue "${world.queue}.dead" were stored with other settings`,
-      ),
+      expect.stringContaining(`1 jobs of the queue "${world.queue}.dead" keep other settings`),
     ]);
     expect(await world.inbox.setup()).toBe(true);
     expect([await days(), await world.inbox.check()]).toEqual([365, []]);

@@ -367,7 +367,7 @@ describeWithPostgres("pg-boss", () => {
     const working = pgBossInbox(boss, { queue: world.queue }).work(world.receiver);
     const ended = working.catch((error: unknown) => error);
     await until(() => tries.mock.calls.length > 2, "it tries again");
-    expect(causes).toEqual([expect.stringMatching(/tries again: .*ECONNREFUSED/)]);
+    expect(causes).toEqual([expect.stringMatching(/retries\. Cause: .*ECONNREFUSED/)]);
     await boss.stop({ graceful: false });
     expect(await ended).toMatchObject({ code: "ECONNREFUSED" });
   });

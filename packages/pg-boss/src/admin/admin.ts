@@ -27,7 +27,7 @@ export function adminOf(queue: InboxQueue): InboxAdmin {
   async function retry(id: string): Promise<boolean> {
     const letter = await letterOf(id);
     if (!letter) return isId(id) && runNow(queue, id);
-    // The job itself holds its key, and keeps its place.
+    // Revives the failed job itself, because it holds its key and its place in the order.
     if (holds && letter.sourceId !== null && (await revive(queue, letter.sourceId))) {
       await replyTo(boss, () => boss.deleteJob(dead, [id]), operatorMs);
       return true;
@@ -51,7 +51,7 @@ export function adminOf(queue: InboxQueue): InboxAdmin {
         limit: pageSize,
         ...(type !== undefined && { data: { type } }),
       };
-      /** Reads the jobs after the last of these that still exists; undefined if none does. */
+      /** Reads the page after the last job of `ids` that still exists. Resolves to undefined if none exists. */
       const next = async (ids: readonly string[]) => {
         for (const last of ids.toReversed()) {
           try {
@@ -72,8 +72,8 @@ export function adminOf(queue: InboxQueue): InboxAdmin {
       const seen = new Set<string>();
       for (let page = first; page.length > 0;) {
         const ids = page.map(({ id }) => id);
-        // The next page is read first, because the caller may remove the job after which it begins. If others have removed
-        // all of them, the list begins again.
+        // Reads the next page before it yields this page, because the caller may remove the job after which it begins.
+        // If other processes have removed all jobs of this page, the list starts again.
         const isLast = page.length < pageSize;
         const following = isLast ? [] : ((await next(ids)) ?? (await find(from, query)));
         for (const job of page) {
@@ -109,7 +109,7 @@ export function adminOf(queue: InboxQueue): InboxAdmin {
 /** Returns whether pg-boss refuses to list after a job that no longer exists. */
 const isGone = (error: unknown) => /no longer exists/.test(errorText(error));
 
-/** Makes a job that waits for its next attempt ready. Resolves to false unless it waits for one. */
+/** Makes a delayed job ready now. Resolves to false if the job is not delayed. */
 async function runNow(queue: InboxQueue, id: string): Promise<boolean> {
   const rows = await sql(
     queue,
@@ -123,8 +123,8 @@ async function runNow(queue: InboxQueue, id: string): Promise<boolean> {
 }
 
 /**
- * Removes a letter, and the failed job that holds its key. One statement, so that it leaves a job that a redelivery has
- * revived, and one that has another letter.
+ * Removes a dead letter, and the failed job that holds its key. Uses one statement, so that it keeps a job that a
+ * redelivery has revived or that has another letter.
  */
 async function remove(queue: InboxQueue, id: string): Promise<boolean> {
   const { name, dead, jobs, holds } = queue;
@@ -147,7 +147,7 @@ async function remove(queue: InboxQueue, id: string): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Returns a job as an operator sees it, or undefined if it is done. */
+/** Converts a job to the entry that an operator sees. Returns undefined if the job is done. */
 function entryOfJob(job: BossJobRecord, isLetter: boolean): InboxEntry | undefined {
   const { id, data, startAfter, createdOn } = job;
   const state = isLetter ? "dead" : stateOf(job.state, startAfter);
@@ -168,6 +168,6 @@ function stateOf(state: string, startAfter: Date): InboxState | undefined {
   return startAfter.getTime() > Date.now() ? "delayed" : "ready";
 }
 
-/** pg-boss counts a retry when its attempt starts. */
+/** Returns the number of attempts that have ended. pg-boss counts a retry when its attempt starts. */
 const attemptsOf = ({ state, retryCount, sourceRetryCount }: BossJobRecord, isLetter: boolean) =>
   isLetter ? (sourceRetryCount ?? 0) + 1 : retryCount + (state === "retry" ? 1 : 0);

@@ -3,7 +3,7 @@ import type { InboxAdmin, ReleaseOptions } from "@svc-webhooks/core/inbox";
 import { assertFound, foundColumn, is, sql, type InboxQueue } from "../queue/queue.js";
 import { operatorMs } from "../queue/replies.js";
 
-/** Runs dead letters again, one after the other, until the limit or until too many have failed again. */
+/** Runs dead letters again, one after the other, within the limits that `options` sets. */
 export async function release(
   queue: InboxQueue,
   retry: InboxAdmin["retry"],
@@ -12,10 +12,10 @@ export async function release(
   const { name, dead, jobs, mostAttempts } = queue;
   const query = <Row>(text: string, values: unknown[]) => sql<Row>(queue, text, values, operatorMs);
   let start: string | undefined;
-  /** The ids of the first jobs of released letters, by the ids of the letters. */
+  /** Maps the id of each released letter to the id of its event's first job. */
   const roots = new Map<string, string>();
 
-  /** Reads the letters of the start in pages: the oldest events first. */
+  /** Yields the letters that exist at the start, oldest event first. Reads them in pages. */
   async function* letters(type: string | undefined) {
     const [row] = await query<{ readonly now: string; readonly found: boolean }>(
       `select now()::text as now, ${foundColumn(queue)}`,
@@ -23,7 +23,7 @@ export async function release(
     );
     assertFound(queue, row?.found);
     start = row?.now;
-    /** The letters that could not be released: they come from no job, or another operator has settled them. */
+    /** The letters already yielded. Some may remain in the queue because they could not be released. */
     const seen: string[] = [];
     for (;;) {
       const page = await query<{ readonly id: string; readonly root: string | null }>(
@@ -42,7 +42,7 @@ export async function release(
     }
   }
 
-  /** Counts the released jobs that are dead again, and those that wait for another attempt or run it. */
+  /** Counts the released jobs that have failed again: they are dead, or they wait for another attempt or run it. */
   async function countFailed(released: readonly string[]): Promise<number> {
     if (released.length === 0) return 0;
     const failed = await query<{ readonly root: string }>(

@@ -2,7 +2,7 @@ import type { InboxStats } from "@svc-webhooks/core/inbox";
 import { assertFound, foundColumn, is, sql, type InboxQueue } from "../queue/queue.js";
 import { operatorMs } from "../queue/replies.js";
 
-/** Counts jobs in one statement, because pg-boss refreshes its own numbers only once a minute. */
+/** Counts the jobs of a queue in one statement, because pg-boss refreshes its own numbers only once a minute. */
 export async function stats(queue: InboxQueue): Promise<InboxStats> {
   const { name, dead, jobs, partitionBy, holds } = queue;
   const [row] = await sql<
@@ -28,7 +28,7 @@ export async function stats(queue: InboxQueue): Promise<InboxStats> {
     [name, dead, holds],
     operatorMs,
   );
-  // A monitor would read a queue that does not exist as an empty one.
+  // Throws for a queue that does not exist, because a monitor would otherwise show an empty queue.
   assertFound(queue, row?.found);
   const { oldest, held, found: _, ...counts } = row as NonNullable<typeof row>;
   return {

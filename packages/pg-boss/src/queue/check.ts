@@ -14,13 +14,13 @@ import { replyTo } from "./replies.js";
 
 const dayMs = 86_400_000;
 
-/** Resolves to the conditions that endanger jobs, one sentence each. */
+/** Resolves to one text for each condition that endangers jobs. */
 export async function check(queue: InboxQueue): Promise<readonly string[]> {
   const inQueues = [
     ...(await differences(queue, queue.name, queue.settings)),
     ...(await differences(queue, queue.dead, queue.deadSettings)),
   ];
-  // The other checks need both queues.
+  // Stops here if a queue is missing, because the other checks need both queues.
   if (inQueues.some((text) => text.includes("does not exist"))) return inQueues;
   await assertSchema(queue);
   return [
@@ -49,11 +49,11 @@ async function inJobs(queue: InboxQueue, name: string): Promise<readonly string[
   const count = await countDiffering(queue, name);
   if (count === 0) return [];
   return [
-    `${count} jobs of the queue "${name}" were stored with other settings, which pg-boss copies into each job. Call setup() of the inbox, which changes them.`,
+    `${count} jobs of the queue "${name}" keep other settings, which pg-boss copied when it stored them. Call the inbox's setup(), which changes them.`,
   ];
 }
 
-/** The schemas of the `search_path` in which other roles may create operators. They trust the owner of the database. */
+/** A column with the schemas of the `search_path` in which roles besides the database's owner may create operators. */
 const openSchemas = `coalesce((
   select string_agg(pg_catalog.quote_ident(nspname), ', ') from pg_catalog.pg_namespace schema
   where nspname = any (current_schemas(true)) and exists (
@@ -76,7 +76,7 @@ async function inDatabase(queue: InboxQueue): Promise<readonly string[]> {
     .filter((name) => row?.[name] === "off")
     .map(
       (name) =>
-        `\`${name}\` of PostgreSQL is off, so a crash of the database loses deliveries that were acknowledged. Turn it on.`,
+        `\`${name}\` of PostgreSQL is off, so a crash of the database loses acknowledged deliveries. Turn it on.`,
     );
   if (row?.["open"]) {
     found.push(
@@ -93,14 +93,14 @@ async function inProcesses({ boss, name }: InboxQueue): Promise<readonly string[
   const instances = all.filter(({ live }) => live);
   if (instances.length > 0 && !instances.some(({ supervise }) => supervise)) {
     found.push(
-      "`supervise` is off in all processes, so the jobs of a killed worker stay active forever. Leave it on in one of them.",
+      "`supervise` is off in all processes, so the jobs of a killed worker stay active forever. Turn it on in at least one.",
     );
   }
   for (const { poolMax, workers } of instances) {
     const loops = workers
       .filter(({ queue }) => queue === name)
       .reduce((sum, { localConcurrency }) => sum + localConcurrency, 0);
-    // A loop uses a connection only to fetch a job, to keep it and to settle it.
+    // One connection serves four loops, because a loop uses it only to fetch a job, keep it alive and settle it.
     const needed = Math.ceil(loops / 4) + 2;
     if (poolMax !== null && loops > 0 && poolMax < needed) {
       found.push(
@@ -112,7 +112,7 @@ async function inProcesses({ boss, name }: InboxQueue): Promise<readonly string[
 }
 
 export const noListener =
-  '`boss` has no listener for "error", so an interrupted connection ends this process. Call boss.on("error", console.error) before.';
+  '`boss` has no listener for "error", so an interrupted connection ends this process. Call boss.on("error", console.error) first.';
 
 async function inDeadLetters(queue: InboxQueue): Promise<readonly string[]> {
   const { dead, jobs } = queue;

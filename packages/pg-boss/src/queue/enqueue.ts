@@ -5,13 +5,13 @@ import { assertSetUp, type InboxQueue } from "./queue.js";
 import { replyTo } from "./replies.js";
 import { revive } from "./revive.js";
 
-/** How often a delivery is stored while others remove and revive its job. */
+/** The most attempts to store a delivery while other processes remove and revive its job. */
 const mostTries = 5;
 
 /** Returns the function that stores deliveries in a queue. */
 export function enqueueIn(queue: InboxQueue): Enqueue {
   const { boss, name, partitionBy } = queue;
-  /** Verifies the queue before the first job. */
+  /** Checks once, before the first job is stored, that the queue is set up. */
   const verify = shared(() => assertSetUp(queue));
   return async (job, call) => {
     const id = idOf(job);
@@ -21,7 +21,7 @@ export function enqueueIn(queue: InboxQueue): Enqueue {
     const options = { id, ...(partition !== undefined && { singletonKey: partition }) };
     for (let tries = 0; tries < mostTries; tries += 1) {
       const sent = await replyTo(boss, () => boss.send(name, job, options));
-      // A copy changes nothing, unless its job is dead, or has been removed since.
+      // A copy changes nothing unless its job is dead and is revived, or was removed and is stored again.
       if (sent !== null || (await revive(queue, id))) return;
       const [found] = await replyTo(boss, () => boss.findJobs(name, { id }));
       if (found && found.state !== "failed") return;
@@ -33,6 +33,6 @@ export function enqueueIn(queue: InboxQueue): Enqueue {
   };
 }
 
-/** Returns the id of an event's job, so that the table of jobs refuses copies. */
+/** Returns the id of an event's job: its key as a UUID, so that the table of jobs refuses copies. */
 const idOf = ({ key }: InboxJob): string =>
   key.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");

@@ -8,7 +8,7 @@ import { spareAttempts, type InboxQueue } from "./queue.js";
 const year = 31_536_000;
 const seconds = (ms: number) => Math.ceil(ms / 1_000);
 
-/** Returns the queue of an inbox, with the settings that its options require. */
+/** Checks the options of an inbox and returns its queue, with the settings that they require. */
 export function queueOf(boss: PgBossLike, options: PgBossInboxOptions): InboxQueue {
   const { queue: name = "webhooks", partitionBy, afterDead } = options;
   const { maxRunMs = 900_000, schema = "pgboss", onDiscard } = options;
@@ -25,9 +25,9 @@ export function queueOf(boss: PgBossLike, options: PgBossInboxOptions): InboxQue
   assertValid(
     typeof schema === "string" && /^[a-z_]\w{0,62}$/i.test(schema),
     "schema",
-    "`schema` must be the name of the schema of pg-boss.",
+    "`schema` must be the name of pg-boss's schema.",
   );
-  // At least 1 s, because pg-boss applies the delays itself if a worker is killed, in whole seconds.
+  // At least 1 s, because pg-boss applies the delays itself after a worker was killed, and only in whole seconds.
   const retry = retryDelays(options.retry, { leastMs: 1_000 });
   assertWhole(maxRunMs, "maxRunMs", 1_000, longestRetryMs - 60_000);
   const mostAttempts = retry.limit + spareAttempts;
@@ -46,12 +46,12 @@ export function queueOf(boss: PgBossLike, options: PgBossInboxOptions): InboxQue
     onDiscard,
     settings: {
       policy: partitionBy ? "key_strict_fifo" : "standard",
-      // By default, pg-boss deletes a job that has waited for 14 days.
+      // One year, because by default pg-boss deletes a job that has waited for 14 days.
       retentionSeconds: year,
-      // pg-boss deletes failed jobs too. A held key needs its failed job, so the worker removes the others.
+      // With 0, pg-boss keeps all jobs, even the failed job that a held key needs. The worker removes done jobs.
       deleteAfterSeconds: holds ? 0 : 3_600,
       deadLetter: dead,
-      // The shortest that pg-boss allows.
+      // The shortest interval that pg-boss allows.
       heartbeatSeconds: 10,
       expireInSeconds: seconds(maxRunMs) + 60,
       retryLimit: mostAttempts - 1,

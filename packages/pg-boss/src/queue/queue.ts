@@ -7,17 +7,17 @@ import { databaseOf, operatorMs, replyTo } from "./replies.js";
 export interface InboxQueue {
   readonly boss: PgBossLike;
   readonly name: string;
-  /** The name of the queue of its dead letters. */
+  /** The name of the dead-letter queue. */
   readonly dead: string;
-  /** The schema of pg-boss. */
+  /** The database schema that pg-boss uses. */
   readonly schema: string;
-  /** The table of all jobs, for statements that pg-boss has no function for. */
+  /** The table of all jobs, for statements for which pg-boss has no function. */
   readonly jobs: string;
   readonly partitionBy: ((event: AnyEvent) => string | undefined) | undefined;
   /** Whether a dead letter holds the later events of its key. */
   readonly holds: boolean;
   readonly retry: RetryDelays;
-  /** The attempts that pg-boss makes: those of `retry`, and the spare ones. */
+  /** The number of attempts that pg-boss makes: the limit of `retry`, and {@link spareAttempts}. */
   readonly mostAttempts: number;
   readonly onDiscard: ((entry: InboxEntry, reason: string) => unknown) | undefined;
   readonly settings: BossQueueSettings;
@@ -25,14 +25,14 @@ export interface InboxQueue {
 }
 
 /**
- * The attempts that pg-boss makes beyond the limit. After the last attempt of an event was killed or has frozen, the next
- * one takes the event from it, so that it commits nothing when it wakes up, and makes the dead letter.
+ * The number of attempts that pg-boss makes beyond the limit. If the last attempt was killed or has frozen, a spare
+ * attempt takes over the event, so that the frozen one commits nothing when it wakes up, and makes the dead letter.
  */
 export const spareAttempts = 10;
 
 /**
- * Runs a statement of this package. It qualifies each operator and function for whose types `pg_catalog` has none, such as
- * those of an enum: one of another schema in the `search_path` would be used, with the rights of the application's role.
+ * Runs a statement of this package. Operators and functions whose types have no exact match in `pg_catalog`, such as
+ * enums, are qualified: PostgreSQL would use a match elsewhere in the `search_path`, with the application's rights.
  */
 export async function sql<Row>(
   { boss }: InboxQueue,
@@ -44,11 +44,11 @@ export async function sql<Row>(
   return rows as Row[];
 }
 
-/** Returns a condition about the column `state`, such as `is("<", "active")`: pg-boss orders its states. */
+/** Returns an SQL condition on the column `state`, such as `is("<", "active")`: pg-boss orders its states. */
 export const is = (operator: "=" | "<" | "<>", state: string, column = "state"): string =>
   `${column} operator(pg_catalog.${operator}) '${state}'`;
 
-/** Returns the settings in which a queue differs, with its own values; undefined if it does not exist. */
+/** Resolves to the settings in which a queue differs, with its values, or to undefined if it does not exist. */
 export async function differencesOf(
   { boss }: InboxQueue,
   name: string,
@@ -63,11 +63,11 @@ export async function differencesOf(
   );
 }
 
-/** Creates the queues, or changes their settings and those of their jobs. Resolves to whether it changed anything. */
+/** Creates the queues, or updates their settings and those of their jobs. Resolves to whether anything changed. */
 export async function setUp(queue: InboxQueue): Promise<boolean> {
   const { boss, name, dead, settings, deadSettings } = queue;
   let isChanged = false;
-  // The queue names its dead letter queue, so that one must exist.
+  // The dead-letter queue comes first, because it must exist before the queue can name it.
   for (const [one, wanted] of [
     [dead, deadSettings],
     [name, settings],
@@ -89,12 +89,12 @@ export async function setUp(queue: InboxQueue): Promise<boolean> {
 }
 
 /**
- * Returns what pg-boss copies from the settings of a queue into each job and never changes there: each column with its
- * value, and a condition for a job in which one differs. Jobs that have begun keep their attempts.
+ * Returns the SQL that finds jobs whose settings differ from the options (`where`), and that changes them (`set`):
+ * pg-boss copies settings into each job and never changes them there. Jobs that have begun keep their attempts.
  */
 const copied = ({ settings, deadSettings, dead, mostAttempts }: InboxQueue, isDead: boolean) => {
   const { retentionSeconds } = isDead ? deadSettings : settings;
-  // A product with an interval would be an operator that `pg_catalog` lacks for whole numbers.
+  // Uses an interval literal, because `pg_catalog` has no operator that multiplies an interval by a whole number.
   const until = `created_on + interval '${retentionSeconds} s'`;
   const isFresh = "retry_count = 0 and source_root_id is null";
   const columns: readonly (readonly [string, unknown])[] = isDead
@@ -104,7 +104,7 @@ const copied = ({ settings, deadSettings, dead, mostAttempts }: InboxQueue, isDe
         ["expire_seconds", settings.expireInSeconds],
         ["heartbeat_seconds", settings.heartbeatSeconds],
         ["retry_limit", `case when ${isFresh} then ${mostAttempts - 1} else retry_limit end`],
-        // A dead letter moves to this queue, whose name has no quotes.
+        // The name of the dead-letter queue needs no escaping, because queue names have no quotes.
         ["dead_letter", `'${dead}'`],
       ];
   const differs = [
@@ -122,7 +122,7 @@ const copied = ({ settings, deadSettings, dead, mostAttempts }: InboxQueue, isDe
 /** The most jobs that one statement changes, so that the server replies in time. */
 const batchSize = 5_000;
 
-/** Gives the jobs of both queues the settings of the options. Resolves to whether any job had others. */
+/** Updates the jobs of both queues to the settings of the options. Resolves to whether any job changed. */
 async function updateJobs(queue: InboxQueue): Promise<boolean> {
   let isChanged = false;
   for (const name of [queue.name, queue.dead]) {
@@ -134,7 +134,7 @@ async function updateJobs(queue: InboxQueue): Promise<boolean> {
   return isChanged;
 }
 
-/** Resolves to the number of jobs of a queue that were stored with other settings than those of the options. */
+/** Resolves to the number of jobs in a queue whose stored settings differ from those of the options. */
 export async function countDiffering(queue: InboxQueue, name: string): Promise<number> {
   const { where } = copied(queue, name === queue.dead);
   const text = `select count(*)::int as count from ${queue.jobs} where ${where}`;
@@ -142,13 +142,13 @@ export async function countDiffering(queue: InboxQueue, name: string): Promise<n
   return row?.count ?? 0;
 }
 
-/** Asserts that the queue, which exists, is in the schema of the options: that one may have a queue of the same name. */
+/** Asserts that the queue of `boss`, not another queue of the same name, is in the schema of the options. */
 export async function assertSchema(queue: InboxQueue): Promise<void> {
   const { boss, name, schema } = queue;
   const own: BossQueue | null = await replyTo(boss, () => boss.getQueue(name));
   const text = `select created_on from ${schema}.queue where name = $1`;
   const rows = await sql<{ created_on: Date }>(queue, text, [name]).catch((error: unknown) => {
-    // PostgreSQL: undefined_table or invalid_schema_name.
+    // Treats undefined_table and invalid_schema_name as a queue that is not there.
     if (["42P01", "3F000"].includes(String(Object(error).code))) return [];
     throw error;
   });
@@ -160,11 +160,11 @@ export async function assertSchema(queue: InboxQueue): Promise<void> {
   );
 }
 
-/** A column `found` with whether the queue exists, whose name is the first parameter. */
+/** Returns the SQL of a column `found`: whether the queue exists whose name is the statement's first parameter. */
 export const foundColumn = ({ schema }: InboxQueue): string =>
   `exists (select 1 from ${schema}.queue where name = $1) as found`;
 
-/** Asserts that the queue exists, from the column of {@link foundColumn} or another value that only a queue has. */
+/** Asserts that the queue exists: `found` is the column of {@link foundColumn}, or a value that only a queue has. */
 export function assertFound({ name }: InboxQueue, found: unknown): asserts found {
   if (!found) throw new WebhookError("queue_missing", missing(name));
 }
@@ -176,14 +176,14 @@ export async function assertSetUp(queue: InboxQueue): Promise<void> {
   assertFound(queue, differences);
   assertPolicy(queue, differences);
   const isHolding = differences.deleteAfterSeconds === 0;
-  // A worker with "continue" would open the keys that another one holds.
+  // Rejects a different `afterDead`, because a worker with "continue" would open keys that one with "hold" holds.
   const isOther = "deleteAfterSeconds" in differences && (holds || isHolding);
   const found = "deadLetter" in differences ? "deadLetter" : isOther && "deleteAfterSeconds";
   if (found) throw new WebhookError("queue_settings", difference(name, found, settings));
   await assertSchema(queue);
 }
 
-/** The options that decide settings. */
+/** The option of the inbox that decides each setting. */
 const optionOf: Partial<Record<keyof BossQueueSettings, string>> = {
   retryLimit: "retry.limit",
   retryDelay: "retry.firstMs",

@@ -3,15 +3,15 @@ import { within } from "@svc-webhooks/core/engine";
 import { errorText } from "@svc-webhooks/core/inbox";
 import type { BossDatabase, PgBossLike } from "../pg-boss-like.js";
 
-/** How long a delivery or a worker waits for a reply of the server, in milliseconds. */
+/** How long a delivery or a worker waits for a reply from the server, in milliseconds. */
 const replyMs = 5_000;
-/** How long an operator waits for one: counting or listing very many jobs takes longer. */
+/** How long an operator waits for a reply, in milliseconds. Counting or listing very many jobs takes longer. */
 export const operatorMs = 10_000;
 
-/** How long the server may take to say which of its statements run, in milliseconds. */
+/** How long to wait for the server's list of running statements, in milliseconds. */
 const probeMs = 3_000;
 
-/** The members of the pool of `pg` that pg-boss creates, unless it got a database as its option `db`. */
+/** The members that an inbox uses of the `pg` pool that pg-boss creates unless its option `db` is set. */
 interface BossPool {
   readonly idleCount: number;
   readonly options: object;
@@ -21,9 +21,9 @@ interface BossPool {
   on(event: "release", listener: (error: unknown, client: BossClient) => void): unknown;
 }
 
-/** A client of `pg`. While a statement has no reply, `end` closes its socket. */
+/** A client of `pg`. If a statement is still waiting for a reply, `end` closes the socket. */
 interface BossClient {
-  /** The process of the server. */
+  /** The id of the server process that serves the client. */
   readonly processID?: number;
   connect(): Promise<unknown>;
   query(text: string): Promise<{ readonly rows: readonly { readonly pid: number }[] }>;
@@ -31,12 +31,12 @@ interface BossClient {
   end(): Promise<unknown>;
 }
 
-/** The functions that replace the dead connections of pools. */
+/** Maps each pool to the function that replaces its dead connections. */
 const replacers = new WeakMap<BossPool, () => void>();
 
 /**
- * Returns what replaces the dead connections of a database: a connection that dies silently never settles its statement,
- * and pg-boss waits for it. Undefined for a database of the application, the option `db` of pg-boss.
+ * Returns the function that replaces a database's dead connections, which never settle their statements, so that
+ * pg-boss would wait forever. Undefined for a database that the application passed as pg-boss's option `db`.
  */
 function replacerOf(database: BossDatabase): (() => void) | undefined {
   const { pool } = Object(database) as { readonly pool?: BossPool };
@@ -48,21 +48,21 @@ function replacerOf(database: BossDatabase): (() => void) | undefined {
   return made;
 }
 
-/** Returns the database of `boss`, whose connections are watched from now on, so that they can be replaced. */
+/** Returns the database of `boss`, and starts watching its connections so that dead ones can be replaced. */
 export function databaseOf(boss: PgBossLike): BossDatabase {
   const database = boss.getDb();
   replacerOf(database);
   return database;
 }
 
-/** Watches the statements of a pool, and returns the function that replaces its dead connections. */
+/** Starts watching the statements of a pool, and returns the function that replaces its dead connections. */
 function watch(pool: BossPool): () => void {
-  /** The clients whose statements have not ended, and since when. */
+  /** Maps each client whose statement has not ended to the time when it was acquired. */
   const busy = new Map<BossClient, number>();
   const isLate = (client: BossClient) =>
     performance.now() - (busy.get(client) ?? Infinity) >= replyMs;
   let isEnding = false;
-  /** Ends the clients whose connection is dead: their statement rejects, and the pool makes other ones. */
+  /** Ends the clients whose connections are dead. Their statements reject, and the pool creates new clients. */
   const end = async () => {
     if (isEnding || ![...busy.keys()].some(isLate)) return;
     isEnding = true;
@@ -75,7 +75,7 @@ function watch(pool: BossPool): () => void {
     }
   };
   let timer: NodeJS.Timeout | undefined;
-  /** Looks for dead connections until no client is busy: pg-boss may be the only one that waits for a statement. */
+  /** Looks for dead connections until no client is busy, because pg-boss may be the only caller that waits. */
   const look = () => {
     timer = undefined;
     void end();
@@ -94,7 +94,7 @@ function watch(pool: BossPool): () => void {
     void end();
     if (isAsking) return;
     isAsking = true;
-    // The idle connections may have died too, and those that were taken a moment ago.
+    // Sends a statement over each idle connection, because those may have died too: `look` then ends the dead ones.
     for (let idle = pool.idleCount; idle > 0; idle -= 1) pool.query("select 1").catch(() => {});
     setTimeout(() => {
       isAsking = false;
@@ -103,9 +103,9 @@ function watch(pool: BossPool): () => void {
 }
 
 /**
- * Resolves to whether the server still runs the statement of a client, as it does behind a lock: to end such a client
- * would leave the statement there, and use another connection. The server is asked over a connection of its own. Never
- * rejects.
+ * Resolves to a function that returns whether the server still runs a client's statement, for example because it waits
+ * for a lock. Ending such a client would leave the statement running and use another connection. The query uses a
+ * separate connection. Never rejects.
  */
 async function runningOn({ Client, options }: BossPool): Promise<(client: BossClient) => boolean> {
   let probe: BossClient | undefined;
@@ -119,7 +119,7 @@ async function runningOn({ Client, options }: BossPool): Promise<(client: BossCl
     const pids = new Set(rows.map(({ pid }) => pid));
     return ({ processID = 0 }) => pids.has(processID);
   } catch (error) {
-    // A server that refuses a connection, for example because it has too many, may run all of them.
+    // If the server refuses the connection, for example because it has too many, all statements may still run.
     const isRefusal = (Object(error) as { readonly severity?: unknown }).severity !== undefined;
     return () => isRefusal;
   } finally {
@@ -128,8 +128,8 @@ async function runningOn({ Client, options }: BossPool): Promise<(client: BossCl
 }
 
 /**
- * Calls pg-boss or its database, for `ms` at most. If the server does not reply, the connections without a reply are
- * replaced.
+ * Calls pg-boss or its database, and waits at most `ms` milliseconds. If no reply arrives, replaces the connections
+ * that wait for one.
  *
  * @throws WebhookError `queue_unavailable`
  */
@@ -142,7 +142,7 @@ export async function replyTo<Reply>(
     return await within(call(), ms);
   } catch (error) {
     const text = errorText(error);
-    // A full pool refuses a call sooner. A connection that was replaced rejects its statement.
+    // These errors mean a lost connection too: a pool without a free client, and a statement whose client was ended.
     const isLost = /timeout exceeded when trying to connect|Connection terminated/.test(text);
     if (isLost || codeOf(error) === "queue_unavailable") replace(boss);
     if (!isLost) throw error;
@@ -160,6 +160,6 @@ function replace(boss: PgBossLike): void {
   try {
     replacerOf(boss.getDb())?.();
   } catch {
-    // `boss` has not started.
+    // There is nothing to replace, because `boss` has not started.
   }
 }

@@ -1,35 +1,35 @@
 import { is, sql, type InboxQueue } from "../queue/queue.js";
 
-/** The time in which pg-boss usually settles a batch. */
+/** The time after a run within which pg-boss usually settles its batch, in milliseconds. */
 const soonMs = 500;
-/** How often a worker looks for jobs that pg-boss has failed, after their worker was killed. */
+/** How often a worker looks for jobs that pg-boss has failed because their worker was killed, in milliseconds. */
 const passMs = 30_000;
 
-/** Does what follows when pg-boss has settled a batch, until it is closed. */
+/** Cleans up after pg-boss has settled a batch, and regularly, until it is closed. */
 export interface AfterRuns {
   /**
-   * Called when a batch ends in which a job was not completed.
+   * Schedules a cleanup. Called when a job ends without being completed.
    *
-   * @param root the first job of an event that is dead
+   * @param root the id of the first job of an event that has died; undefined if the job will be retried
    */
   soon(root: string | undefined): void;
   close(): void;
 }
 
 /**
- * Opens the keys whose first job is dead, by removing that job: its letter is in the queue of dead letters. pg-boss by
- * itself would hold the key. And removes all letters of an event but the newest: a redelivery and an operator may have
- * made the event run twice at the same time.
+ * Opens each key whose first job is dead by removing that job, because pg-boss would hold the key; its letter stays in
+ * the dead-letter queue. Also removes all letters of an event except the newest, because a redelivery and an operator
+ * may have run the event twice at the same time.
  */
 export async function afterRuns(queue: InboxQueue): Promise<AfterRuns> {
   const { name, dead, jobs, schema, partitionBy, holds } = queue;
-  /** The first jobs of the events that have died here, with the times of their deaths. */
+  /** Maps the id of the first job of each event that has died in this process to the time of its death. */
   const died = new Map<string, number>();
 
   const openKeys = async () => {
     if (!partitionBy || holds) return;
-    // One statement, so that it leaves a job that a redelivery has revived. A queue that holds has a worker with "hold",
-    // which was deployed while this one runs.
+    // Uses one statement, so that it keeps a job that a redelivery has revived. Does nothing if `deletion_seconds` is
+    // 0, because a newer deployment has then set the queue to "hold".
     await sql(
       queue,
       `delete from ${jobs} where name = $1 and policy = 'key_strict_fifo' and ${is("=", "failed")}
@@ -39,7 +39,7 @@ export async function afterRuns(queue: InboxQueue): Promise<AfterRuns> {
   };
 
   const removeOlderLetters = async () => {
-    // pg-boss may settle a batch late.
+    // Keeps each root for two passes, because pg-boss may settle a batch late.
     for (const [root, at] of died) if (performance.now() - at > 2 * passMs) died.delete(root);
     if (died.size === 0) return;
     await sql(
@@ -54,7 +54,7 @@ export async function afterRuns(queue: InboxQueue): Promise<AfterRuns> {
     );
   };
 
-  // If it fails, the next pass tries again.
+  // Ignores errors, because the next pass tries again.
   const tryAll = () => {
     openKeys().catch(() => {});
     removeOlderLetters().catch(() => {});

@@ -4,7 +4,7 @@ import type { BossJob, BossJobResult } from "../pg-boss-like.js";
 import { is, sql, type InboxQueue } from "../queue/queue.js";
 import { recordOf } from "./record-of.js";
 
-/** Runs one attempt of a job, and returns its result for pg-boss. `signal` ends a wait for the lease or the store. */
+/** Runs one attempt of a job. Resolves to its result for pg-boss. `signal` ends a wait for the lease or the store. */
 export async function attempt(
   queue: InboxQueue,
   receiver: Pick<Receiver, "resume">,
@@ -23,33 +23,33 @@ export async function attempt(
   }
   const removed = removeLetters(queue, job);
   if (verdict.action === "dead") {
-    // Its own letter matters more. Those that are left are removed after it has been made.
+    // Ignores errors, because the job's own letter matters more. `afterRuns` removes older letters that remain.
     await removed.catch(() => {});
     return { id, status: "deadletter", output: recordOf(verdict.error) };
   }
   await removed;
-  // pg-boss deletes nothing in a queue whose dead jobs hold their keys.
+  // Removes the done job, because pg-boss deletes nothing in a queue with `afterDead: "hold"`.
   if (queue.holds) await remove(queue, job);
   return { id, status: "completed", output: { code: verdict.code } };
 }
 
 /**
- * Returns the number of an attempt since the job was stored or revived, from 1. pg-boss counts from 0, and a revived job
- * has a higher limit.
+ * Returns the number of this attempt since the job was stored or revived, starting at 1. pg-boss counts from 0, and a
+ * revived job has a higher limit.
  */
 function numberOf(
   { mostAttempts, retry }: InboxQueue,
   { retryCount, retryLimit }: BossJob,
 ): number {
   const number = retryCount - retryLimit + mostAttempts;
-  // A job that had begun when `retry.limit` was lowered keeps its attempts.
+  // Uses pg-boss's own count if the job had begun before `retry.limit` was lowered, because such a job keeps its limit.
   return number >= 1 ? number : Math.max(1, Math.min(retryCount + 1, retry.limit - 1));
 }
 
-/** A condition for the attempt of a job: `$1` is the queue, `$2` the job, and `$3` pg-boss's count. */
+/** An SQL condition: the attempt still runs. `$1` is the queue, `$2` the job, and `$3` the job's `retryCount`. */
 const isRunning = `name = $1 and id = $2 and retry_count = $3 and ${is("=", "active")}`;
 
-/** Makes a job wait for its next attempt. An attempt that was not used does not count. */
+/** Returns a job to the queue for its next attempt. An unused attempt does not count. */
 async function again(
   queue: InboxQueue,
   { id, retryCount }: BossJob,
@@ -66,8 +66,8 @@ async function again(
 }
 
 /**
- * Removes the letters of earlier deaths of the event, unless another attempt has started: it may have made the one that is
- * there. If the process ends now, the job is still there.
+ * Removes the letters of the event's earlier deaths, unless another attempt has started, because that attempt may have
+ * made the letter. If the process ends now, the job still exists.
  */
 async function removeLetters(queue: InboxQueue, job: BossJob): Promise<void> {
   const { id, retryCount } = job;
@@ -79,7 +79,7 @@ async function removeLetters(queue: InboxQueue, job: BossJob): Promise<void> {
   );
 }
 
-/** Returns the id of the first job of an event, which all its letters name. */
+/** Returns the id of the event's first job, to which all its letters refer. */
 export const rootOf = ({ id, sourceRootId }: BossJob): string => sourceRootId ?? id;
 
 async function remove(queue: InboxQueue, { id, retryCount }: BossJob): Promise<void> {

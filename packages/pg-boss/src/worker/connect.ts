@@ -1,21 +1,21 @@
 import { codeOf } from "@svc-webhooks/core";
 import type { PgBossLike } from "../pg-boss-like.js";
 
-/** The longest pause between two attempts. */
+/** The longest pause between two attempts to start, in milliseconds. */
 const longestMs = 30_000;
-/** How often the cause is emitted. */
+/** The shortest time between two `"error"` events, in milliseconds. */
 const emitMs = 60_000;
 
 /**
- * The codes of errors that a wait does not heal: a database or a role that does not exist, a wrong password, a missing
- * right, and options that pg-boss refuses.
+ * The codes of errors that waiting does not fix: a missing database or role, a wrong password, a missing privilege, and
+ * options that pg-boss refuses.
  */
 const lasting = new Set(["3D000", "28000", "28P01", "42501", "ERR_ASSERTION"]);
 
 /**
- * Starts pg-boss, and then a worker with `start`, however long the database is unavailable. Emits the cause as an
- * `"error"`, at most once a minute. Rejects with an error that lasts, and as soon as `boss` is stopped. `start` may run
- * again after it has failed.
+ * Starts pg-boss and then calls `start`, and retries both for as long as the database is unavailable. Emits the cause
+ * as an `"error"`, at most once a minute. Rejects if waiting does not fix the error, or as soon as `boss` is stopped.
+ * `start` may run again after it has failed.
  */
 export async function connect(boss: PgBossLike, start: () => Promise<void>): Promise<void> {
   let end: (() => void) | undefined;
@@ -28,7 +28,7 @@ export async function connect(boss: PgBossLike, start: () => Promise<void>): Pro
   try {
     for (let ms = 500, emittedAt = -Infinity; ; ms = Math.min(2 * ms, longestMs)) {
       try {
-        // Resolves if `boss` has started.
+        // Resolves without an effect if `boss` has already started.
         await boss.start({ attempts: 1 });
         await start();
         return;
@@ -38,9 +38,9 @@ export async function connect(boss: PgBossLike, start: () => Promise<void>): Pro
         if (isStopped || isOwn || lasting.has(String(code))) throw error;
         if (performance.now() - emittedAt >= emitMs) {
           emittedAt = performance.now();
-          // The error of a host with two addresses has a code and no message.
+          // Uses the code if there is no message, as in the error of a host with two addresses.
           const cause = String(message || code);
-          const text = `pg-boss did not start, and \`work\` tries again: ${cause}`;
+          const text = `pg-boss did not start. \`work\` retries. Cause: ${cause}`;
           boss.emit("error", new Error(text, { cause: error }));
         }
         await new Promise<void>((resolve) => {

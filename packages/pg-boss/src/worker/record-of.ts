@@ -1,6 +1,6 @@
 import { errorText } from "@svc-webhooks/core/inbox";
 
-/** Returns the error of a run as JSON that PostgreSQL stores, for pg-boss's own pages too. Never throws. */
+/** Converts a run's error to JSON that PostgreSQL stores and that pg-boss's own pages show. Never throws. */
 export function recordOf(error: unknown): object {
   const message = errorText(error);
   try {
@@ -10,7 +10,7 @@ export function recordOf(error: unknown): object {
     );
     return { message, ...Object.fromEntries(texts) };
   } catch {
-    // An object without a prototype, or a proxy.
+    // Reading a member failed: the error may be a proxy, or have a getter that throws.
     return { message };
   }
 }

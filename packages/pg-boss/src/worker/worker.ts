@@ -11,7 +11,7 @@ import { attempt, rootOf } from "./attempt.js";
 import { connect } from "./connect.js";
 import { recordOf } from "./record-of.js";
 
-/** How long `stop` waits for the queue after its deadline, in milliseconds. */
+/** How long `stop` waits after its deadline for jobs to return to the queue, in milliseconds. */
 const giveBackMs = 1_000;
 
 export async function startWorker(
@@ -44,7 +44,7 @@ export async function startWorker(
   };
 
   const ids: string[] = [];
-  /** Starts a loop that runs one job at a time. pg-boss settles a batch only when its slowest run has ended. */
+  /** Starts a loop that runs one job at a time: pg-boss settles a batch only when its slowest run has ended. */
   const startLoop = async (index: number): Promise<void> => {
     ids[index] ??= await boss.work(
       name,
@@ -55,7 +55,7 @@ export async function startWorker(
         pollingIntervalSeconds: Math.min(2, Math.max(0.5, concurrency / 16)),
       },
       async (jobs) => {
-        // A loop sleeps although more jobs may wait. Wake the next loop now, and this one after its run.
+        // A loop sleeps even if more jobs wait. Wakes the next loop now, and this loop after its run.
         wake((index + 1) % concurrency);
         const results = await Promise.all(jobs.map(run));
         wake(index);
@@ -97,7 +97,7 @@ export async function startWorker(
         const error = new Error("The worker stopped before this run ended.");
         await replyTo(boss, () => boss.fail(name, left, recordOf(error)), giveBackMs);
       } catch (error) {
-        // The jobs are active until pg-boss notices that nobody keeps them. The receiver must be drained nevertheless.
+        // Does not reject, because the receiver must still be drained. Jobs stay active until their heartbeats expire.
         boss.emit("error", error instanceof Error ? error : new Error(errorText(error)));
       } finally {
         stopping.abort();
