@@ -15,19 +15,19 @@ export interface TelemetryOptions {
    */
   readonly name?: string | undefined;
   /**
-   * The event types that are labels of metrics, such as `Object.keys(emailEvents)`. All others are `_OTHER`, so that a
-   * sender cannot create series. Default: none. Errors: `invalid_option`.
+   * The event types that metrics use as labels, such as `Object.keys(emailEvents)`. All other types become `_OTHER`, so
+   * that a sender cannot create time series. Default: none. Errors: `invalid_option`.
    */
   readonly types?: readonly string[] | undefined;
-  /** Default: the registered tracer provider's. Errors: `invalid_option`. */
+  /** The tracer that creates the spans. Default: the registered tracer provider's. Errors: `invalid_option`. */
   readonly tracer?: Tracer | undefined;
-  /** Default: the registered meter provider's. Errors: `invalid_option`. */
+  /** The meter that creates the metrics. Default: the registered meter provider's. Errors: `invalid_option`. */
   readonly meter?: Meter | undefined;
   /**
-   * The inbox whose jobs the receiver runs or stores: adds a span for each stored delivery, links to it, and gauges of
-   * `admin.stats()`. One inbox reports to one `telemetry`. Default: none. Errors: `invalid_option`.
+   * The inbox whose jobs the receiver runs or stores. Adds a span for each stored delivery, links from its runs, and
+   * gauges of `admin.stats()`. An inbox reports to one `telemetry` only. Default: none. Errors: `invalid_option`.
    */
   readonly inbox?: ObservedInbox | undefined;
-  /** The time source of durations, and of the pauses between reads of `admin.stats()`, for tests. Default: the system's clock. */
+  /** The time source for durations and pauses between reads of `admin.stats()`, for tests. Default: the system's. */
   readonly clock?: Clock | undefined;
 }

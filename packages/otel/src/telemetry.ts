@@ -14,11 +14,11 @@ import { gaugeInbox, traceEnqueues } from "./signals/inbox.js";
 import { labelsOf } from "./signals/labels.js";
 import { aroundRuns } from "./signals/runs.js";
 
-/** The options of a receiver that {@link telemetry} returns. */
+/** The receiver options that {@link telemetry} returns. */
 export interface Telemetry {
   /** Counts and measures deliveries. Never throws. */
   readonly observe: (report: DeliveryReport) => void;
-  /** Runs a handler in a span. Returns and throws what the handler does. */
+  /** Runs a handler in a span. Returns the handler's result or throws its error. */
   readonly around: (run: () => unknown, context: DeliveryContext) => unknown;
 }
 
@@ -26,10 +26,10 @@ const scope = "@svc-webhooks/otel";
 
 /**
  * Returns the options `observe` and `around` of a receiver, which report to OpenTelemetry: a span per run of a handler,
- * and metrics. With `inbox`, also a span per stored delivery, to which its runs are linked, and gauges of the inbox.
- * Nothing is read from a request's trace headers, and no error of a tracer or a meter changes an outcome.
+ * and metrics. With `inbox`, they also report a span per stored delivery, which its runs link to, and gauges of the
+ * inbox. They read no trace headers of requests, and no error of a tracer or meter changes an outcome.
  *
- * Register the SDK before you call it. Otherwise, metrics start with the first delivery after the registration.
+ * Register the SDK before you call `telemetry`. Otherwise, metrics start with the first delivery afterwards.
  *
  * @throws ReceiverConfigError `invalid_option`, `unknown_option`
  *
@@ -99,7 +99,7 @@ export function telemetry(options: TelemetryOptions = {}): Telemetry {
   return meter ? measure(meter) : onRegisteredMeter(measure);
 }
 
-/** Calls `measure` with the meter of the registered provider. Without one, looks for it again at each report. */
+/** Calls `measure` with the registered provider's meter. If no provider is registered, looks again at each report. */
 function onRegisteredMeter(measure: (meter: Meter) => Telemetry): Telemetry {
   const noop = createNoopMeter();
   const find = () => attempt(() => metrics.getMeter(scope, version)) ?? noop;
@@ -114,7 +114,7 @@ function onRegisteredMeter(measure: (meter: Meter) => Telemetry): Telemetry {
         isFound = true;
         hooks = measure(meter);
         advise(
-          "A meter provider was registered after the call of telemetry(), so metrics start only now. Register the SDK first.",
+          "A meter provider was registered after telemetry() was called, so metrics start only now. Register the SDK first.",
         );
       }
       hooks.observe(report);

@@ -1,4 +1,4 @@
-/** The version in a package.json, which the build inserts. */
+/** The version in the imported package.json. The build inserts it. */
 declare module "*?version" {
   const version: string;
   export default version;

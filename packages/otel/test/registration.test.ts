@@ -69,7 +69,7 @@ describe("a meter provider", () => {
     expect(valuesOf("svc_webhooks.inbox.dead")).toEqual([[undefined, 1]]);
     expect(valuesOf("messaging.process.duration")).toMatchObject([[undefined, { count: 1 }]]);
     expect(texts).toEqual([
-      expect.stringMatching(/registered after the call of telemetry\(\).*Register the SDK first\./),
+      expect.stringMatching(/registered after telemetry\(\) was called.*Register the SDK first\./),
     ]);
   });
 

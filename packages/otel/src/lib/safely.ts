@@ -13,16 +13,16 @@ export function attempt<T>(work: () => T): T | undefined {
 /** Reports an error to OpenTelemetry's own diagnostics. Never throws. */
 export const warn = (error: unknown): void => advise("telemetry failed", error);
 
-/** Reports a mistake in the set-up to OpenTelemetry's own diagnostics. Never throws. */
+/** Reports a text, such as a mistake in the set-up, to OpenTelemetry's own diagnostics. Never throws. */
 export function advise(text: string, ...details: readonly unknown[]): void {
   try {
     diag.warn(`svc-webhooks: ${text}`, ...details);
   } catch {
-    // The application's logger of diagnostics has failed: nothing is left to report to.
+    // Ignored: the application's diagnostics logger has failed, so there is nowhere left to report.
   }
 }
 
-/** Calls `work` exactly once, inside `enter` if possible, and returns or throws what it does, whatever `enter` does. */
+/** Calls `work` once, inside `enter` if possible. Returns its result or throws its error, whatever `enter` does. */
 export function within<T>(enter: (work: () => void) => unknown, work: () => T): T {
   let result: (() => T) | undefined;
   const once = () => {

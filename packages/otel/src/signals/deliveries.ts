@@ -6,8 +6,8 @@ import { buckets, messaging, own, stable } from "./names.js";
 import { messagingOf } from "./spans.js";
 
 /**
- * The outcomes to alert on. Their series start at 0, because Prometheus sees no increase if the first sample of a series
- * is already 1.
+ * The outcomes to alert on. Their series start at 0, because Prometheus sees no increase if the first sample of a
+ * series is 1 already.
  */
 const alerting: readonly OutcomeCode[] = [
   "processed",
@@ -25,7 +25,7 @@ const alerting: readonly OutcomeCode[] = [
   "signature_mismatch",
 ];
 
-/** Returns the receiver's option `observe`: metrics of each report. */
+/** Returns the receiver's `observe` option, which records the metrics of each report. */
 export function observeDeliveries(
   name: string,
   labels: Labels,
@@ -34,13 +34,13 @@ export function observeDeliveries(
   const consumed = attempt(() =>
     meter.createCounter(messaging.consumedMessages, {
       unit: "{message}",
-      description: "Reports of deliveries by outcome.",
+      description: "Delivery reports by outcome.",
     }),
   );
   const outcomes = attempt(() =>
     meter.createCounter(own.outcomes, {
       unit: "{outcome}",
-      description: "Outcomes of deliveries.",
+      description: "Delivery outcomes.",
     }),
   );
   const duration = attempt(() =>
@@ -53,7 +53,7 @@ export function observeDeliveries(
   const warned = attempt(() =>
     meter.createCounter(own.warnings, {
       unit: "{warning}",
-      description: "Warnings of deliveries by code.",
+      description: "Delivery warnings by code.",
     }),
   );
   const shared = messagingOf(name, "process", "process");

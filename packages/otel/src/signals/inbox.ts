@@ -8,19 +8,19 @@ import { messaging, own } from "./names.js";
 import { inSpan, messagingOf, spanTypeOf } from "./spans.js";
 import { traceTextOf } from "./trace-context.js";
 
-/** How long the numbers of an inbox are used, in milliseconds. */
+/** How long the stats of an inbox are reused, in milliseconds. */
 const maxAgeMs = 10_000;
 
-/** The deadline of a read, in milliseconds. A pull of metrics waits for it. */
+/** The deadline of a read, in milliseconds. The collection of metrics waits for a read until then. */
 const readTimeoutMs = 5_000;
 
-/** How long the numbers of a read are used if the next one misses its deadline, in milliseconds. */
+/** How long the last stats are reported while later reads miss their deadlines, in milliseconds. */
 const maxLateMs = 60_000;
 
-/** How long a read that has not settled prevents the next one, in milliseconds. Doubles with each that never settles. */
+/** How long an unsettled read prevents the next read, in milliseconds. Doubles each time this limit is reached. */
 const patienceMs = 60_000;
 
-/** Makes the inbox store each delivery in a span, and pass the span's trace context to the job. */
+/** Sets the inbox's `around`, so that each delivery is stored within a span whose trace context the job carries. */
 export function traceEnqueues(
   inbox: ObservedInbox,
   name: string,
@@ -46,7 +46,7 @@ export function traceEnqueues(
     );
 }
 
-/** Registers gauges of the numbers of an inbox. */
+/** Registers gauges for the stats of an inbox. */
 export function gaugeInbox(
   admin: Pick<InboxAdmin, "stats">,
   name: string,
@@ -55,10 +55,10 @@ export function gaugeInbox(
 ): void {
   const gauge = (metric: string, unit: string, description: string) =>
     meter.createObservableGauge(metric, { unit, description });
-  const oldestAge = gauge(own.oldestAge, "s", "Age of the oldest job that could run; 0 if none.");
-  const ready = gauge(own.ready, "{job}", "Jobs that wait for a worker.");
+  const oldestAge = gauge(own.oldestAge, "s", "Age of the oldest ready job; 0 if there is none.");
+  const ready = gauge(own.ready, "{job}", "Jobs waiting for a worker.");
   const dead = gauge(own.dead, "{job}", "Dead letters.");
-  const heldKeys = gauge(own.heldKeys, "{key}", "Keys that wait behind a dead letter.");
+  const heldKeys = gauge(own.heldKeys, "{key}", "Keys held by a dead letter.");
   const receiver = { [own.receiver]: name };
   const read = statsReader(admin, clock);
   meter.addBatchObservableCallback(
@@ -74,10 +74,10 @@ export function gaugeInbox(
   );
 }
 
-/** Rejects if `stats` throws. */
+/** Calls `stats`, and rejects if it throws. */
 const readStats = async (admin: Pick<InboxAdmin, "stats">) => admin.stats();
 
-/** The numbers of a read. The times are on the monotonic clock, in milliseconds. */
+/** The result of a read. The times are those of the monotonic clock, in milliseconds. */
 interface Numbers {
   readonly stats: InboxStats;
   readonly startedAt: number;
@@ -85,8 +85,8 @@ interface Numbers {
 }
 
 /**
- * Returns a function that reads the numbers at most every 10 s. It resolves to the numbers of the last minute, or else to
- * undefined, if a read misses its deadline, and to undefined if it fails.
+ * Returns a function that reads the stats at most every 10 s. If a read misses its deadline, the function resolves to
+ * stats of the last minute, or to undefined if there are none. If a read fails, it resolves to undefined.
  */
 function statsReader(
   admin: Pick<InboxAdmin, "stats">,
@@ -94,9 +94,9 @@ function statsReader(
 ): () => Promise<InboxStats | undefined> {
   let current: Promise<InboxStats | undefined> | undefined;
   let currentSince = -Infinity;
-  /** The newest numbers. */
+  /** The result of the newest successful read. */
   let newest: Numbers | undefined;
-  /** When the read began that has not settled yet. */
+  /** When the latest read began, if it has not settled yet. */
   let reading: number | undefined;
   let patience = patienceMs;
 
@@ -118,7 +118,7 @@ function statsReader(
     const startedAt = clock.monotonic();
     if (current && startedAt - currentSince < maxAgeMs) return current;
     if (reading !== undefined) {
-      // A read that hangs holds one connection of the queue, and few more however long the queue hangs.
+      // Waits longer before each further read, because every read that hangs holds a connection of the queue.
       if (startedAt - reading < patience) return Promise.resolve(recent());
       patience *= 2;
     }

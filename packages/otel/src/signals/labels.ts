@@ -2,14 +2,14 @@ import { codeOf } from "@svc-webhooks/core";
 
 const other = "_OTHER";
 
-/** The number of names of errors that are labels. */
+/** The most error names that are used as labels. */
 const mostErrorTypes = 50;
 
-/** The values of labels, whose number is bounded. */
+/** Functions that map event types and errors to a bounded number of label values. */
 export interface Labels {
-  /** Returns a type of the list, and `_OTHER` for any other. */
+  /** Returns `type` if it is in the list, otherwise `_OTHER`. */
   readonly typeOf: (type: string) => string;
-  /** Returns the code of a receiver's own error, or the name of another, and `_OTHER` after the first 50 names. */
+  /** Returns the code or the name of an error, or `_OTHER` for an invalid name and for new names after the first 50. */
   readonly errorTypeOf: (error: unknown) => string;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The names of OpenTelemetry's conventions for messaging, whose status is "development": a later version of the
- * conventions may rename them (https://opentelemetry.io/docs/specs/semconv/messaging/).
+ * The names from OpenTelemetry's messaging conventions. Their status is "development", so a later version may rename
+ * them (https://opentelemetry.io/docs/specs/semconv/messaging/).
  */
 export const messaging = {
   system: "messaging.system",
@@ -13,7 +13,7 @@ export const messaging = {
   consumedMessages: "messaging.client.consumed.messages",
 } as const;
 
-/** The names of OpenTelemetry's stable conventions. */
+/** The names from OpenTelemetry's stable conventions. */
 export const stable = {
   errorType: "error.type",
   statusCode: "http.response.status_code",
@@ -38,7 +38,7 @@ export const own = {
   heldKeys: "svc_webhooks.inbox.held_keys",
 } as const;
 
-/** The boundaries in seconds that the conventions advise for durations. */
+/** The histogram boundaries that the conventions recommend for durations, in seconds. */
 export const buckets: number[] = [
   0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10,
 ];

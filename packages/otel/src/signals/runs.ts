@@ -8,9 +8,9 @@ import { inSpan, messagingOf, spanTypeOf } from "./spans.js";
 import { linksTo } from "./trace-context.js";
 
 /**
- * Returns the receiver's option `around`: a span and metrics for each run of a handler.
+ * Returns the receiver's `around` option, which records a span and metrics for each run of a handler.
  *
- * @param isLinked whether runs may come from jobs; looking for one costs more than the rest of the attributes
+ * @param isLinked whether runs may come from jobs; looking for a job costs more than all other attributes
  */
 export function aroundRuns(
   name: string,
@@ -23,13 +23,13 @@ export function aroundRuns(
   const active = attempt(() =>
     meter.createUpDownCounter(own.handlersActive, {
       unit: "{handler}",
-      description: "Handlers that run.",
+      description: "Running handlers.",
     }),
   );
   const duration = attempt(() =>
     meter.createHistogram(messaging.processDuration, {
       unit: "s",
-      description: "Duration of the runs of handlers.",
+      description: "Duration of handler runs.",
       advice: { explicitBucketBoundaries: buckets },
     }),
   );

@@ -11,10 +11,10 @@ import {
 import { attempt, within } from "../lib/safely.js";
 import { messaging, own, stable } from "./names.js";
 
-/** Returns the type of an event for a span. The sender chooses its length. */
+/** Returns an event's type for a span, cut to 256 characters because the sender chooses its length. */
 export const spanTypeOf = (type: string): string => type.slice(0, 256);
 
-/** The attributes of all spans and messaging metrics of a receiver. */
+/** Returns the attributes that all spans and messaging metrics of one kind of operation share. */
 export const messagingOf = (name: string, type: string, operation: string): Attributes => ({
   [own.receiver]: name,
   [messaging.system]: "svc_webhooks",
@@ -29,7 +29,7 @@ interface SpanOptions {
   readonly links?: Link[];
 }
 
-/** The errors of a piece of work: one, or none. */
+/** The error of some work, or an empty list if the work succeeded. */
 export type Errors = readonly [error: unknown] | readonly [];
 
 /**
@@ -77,7 +77,7 @@ function fail(span: Span | undefined, error: unknown, errorType: string | undefi
 const isThenable = (value: unknown): value is PromiseLike<unknown> =>
   typeof (Object(value) as Partial<PromiseLike<unknown>>).then === "function";
 
-/** Settles like `work`, after `end`. Calls `then` only once: it may start the work, as queries of query builders do. */
+/** Settles like `work`, after `end`. Calls `then` only once, because it may start the work, as in query builders. */
 const followed = (work: PromiseLike<unknown>, end: (...errors: Errors) => void): Promise<unknown> =>
   new Promise((resolve, reject) => void work.then(resolve, reject)).then(
     (value) => {

@@ -10,7 +10,7 @@ export function traceTextOf(span: Span): string | undefined {
   return `00-${context.traceId}-${context.spanId}-${flags}`;
 }
 
-/** Returns links to the span that a job names: none if its text was changed. */
+/** Returns a link to the span that a job's `trace` names, or no link if the text is missing or invalid. */
 export function linksTo(trace: string | undefined): Link[] {
   const { traceId = "", spanId = "", flags = "" } = form.exec(trace ?? "")?.groups ?? {};
   const context = { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true };
