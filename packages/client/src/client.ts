@@ -58,8 +58,8 @@ export interface Client {
       options?: KeyedRequestOptions,
     ) => ResponsePromise<SentEmail>;
     /**
-     * Sends a list of emails, several at a time. Resolves with one result for each, in order; an email that
-     * fails does not reject.
+     * Sends a list of emails, several at a time. Resolves with one result per email, in order. A failed email does not
+     * reject the promise.
      */
     readonly sendAll: (
       emails: readonly KeyedEmail[],
@@ -91,7 +91,7 @@ export interface Client {
       endpoint: WebhookEndpointRequest,
       options?: RequestOptions,
     ) => ResponsePromise<WebhookEndpointWithSecret>;
-    /** Replaces the secret. The new one is returned only here. `rotatingSecrets` keeps both for a receiver. */
+    /** Replaces the secret. The new one is returned only here. `rotatingSecrets` keeps both secrets for a receiver. */
     readonly rotateSecret: (
       webhook_endpoint_id: string,
       options?: RotateOptions,
@@ -118,8 +118,8 @@ export interface Client {
   };
   /**
    * Makes any other request to the same service: `client.request("GET", "/v1/sends/send_1")`. With an `idempotencyKey`,
-   * even a POST is retried after a lost response. No key is generated for it. Any member of the third argument besides
-   * `query` and `body` causes a ClientConfigError `invalid_option`.
+   * even a POST is retried after a lost response. The client generates no key for such requests. Any member of the
+   * third argument besides `query` and `body` causes a ClientConfigError `invalid_option`.
    */
   readonly request: <Result>(
     method: Call["method"],

@@ -2,7 +2,7 @@
 export interface ClientClock {
   /** The time in epoch milliseconds. */
   readonly now: () => number;
-  /** Resolves after `ms`, or earlier if `signal` is aborted. */
+  /** Resolves after `ms` milliseconds, or earlier if `signal` is aborted. */
   readonly sleep: (ms: number, signal: AbortSignal | undefined) => Promise<void>;
 }
 
@@ -10,7 +10,7 @@ export interface ClientClock {
 export const longestTimer = 2_147_483_647;
 
 export const systemClock: ClientClock = {
-  // Unlike `Date.now()`, this clock is never set back.
+  // Uses the monotonic clock, because `Date.now()` may be set back.
   now: () => performance.timeOrigin + performance.now(),
   sleep: (ms, signal) =>
     new Promise((resolve) => {
@@ -24,20 +24,20 @@ export const systemClock: ClientClock = {
     }),
 };
 
-/** The functions to call when each signal is aborted. */
+/** Maps each signal to the functions to call when it is aborted. */
 const endedBy = new WeakMap<AbortSignal, Set<() => void>>();
 
 /**
- * Calls `run` when `signal` is aborted, or in a microtask if it already is. Returns a function that undoes this. All
- * calls for a signal share one listener: Node warns about more than ten, and retains a few bytes for each
- * `AbortSignal.any`.
+ * Calls `run` when `signal` is aborted, or in a microtask if it already is. Returns a function that cancels the call.
+ * All calls for a signal share one listener, because Node warns about more than ten listeners, and retains a few bytes
+ * for each `AbortSignal.any`.
  */
 export function onAbort(signal: AbortSignal | undefined, run: () => void): () => void {
   if (!signal) return () => {};
   const runs = endedBy.get(signal) ?? new Set();
   if (!endedBy.has(signal)) signal.addEventListener("abort", () => runs.forEach((one) => one()));
   endedBy.set(signal, runs.add(run));
-  // A hook may have aborted the signal already.
+  // Needed because a hook may have aborted the signal already: no event follows then.
   if (signal.aborted) queueMicrotask(run);
   return () => runs.delete(run);
 }

@@ -31,8 +31,8 @@ export interface ErrorsByCode {
 }
 
 /**
- * The code of a failed request. The service may use further codes; `http_<status>` stands for a response
- * without one.
+ * The code of a failed request. The service may use further codes; `http_<status>` stands for a response without a
+ * code.
  */
 export type ErrorCode = Open<keyof ErrorsByCode>;
 
@@ -75,12 +75,12 @@ export class SvcError extends Error {
     super(message, cause ? { cause } : {});
     for (const [name, fact] of Object.entries({ attempts: 0, ...facts }))
       if (fact !== undefined) (this as Record<string, unknown>)[name] = fact;
-    // These are not enumerable, because they would clutter the terminal when an error is printed.
+    // Defined as not enumerable, because both would clutter the terminal when an error is printed.
     Object.defineProperties(this, { headers: { value: headers }, [brand]: { value: true } });
   }
 }
 
-/** An option is missing, invalid or unknown. Code `invalid_option`; `param` is its name. */
+/** An option is missing, invalid or unknown. Code `invalid_option`; `param` is the option's name. */
 export class ClientConfigError extends SvcError {
   override readonly name = "ClientConfigError";
 }
@@ -95,7 +95,7 @@ export class InvalidRequestError extends ApiError {
   override readonly name = "InvalidRequestError";
 }
 
-/** 401: there is no API key, or it is wrong. */
+/** 401: the API key is missing or wrong. */
 export class AuthenticationError extends ApiError {
   override readonly name = "AuthenticationError";
 }
@@ -105,7 +105,7 @@ export class NotFoundError extends ApiError {
   override readonly name = "NotFoundError";
 }
 
-/** 409: the state does not allow it, or the idempotency key belongs to another request. */
+/** 409: the resource's state does not allow the request, or the idempotency key belongs to another request. */
 export class ConflictError extends ApiError {
   override readonly name = "ConflictError";
 }
@@ -135,12 +135,12 @@ export class TimeoutError extends ConnectionError {
 
 /** The caller's signal was aborted. Code `aborted`; `cause` is the signal's reason. */
 export class AbortedError extends SvcError {
-  // Code that handles `fetch` errors checks for this name.
+  // Not the class name, because code that handles `fetch` errors checks for `AbortError`.
   override readonly name = "AbortError";
 }
 
 /**
- * A response that the interface does not describe, or that the client cannot read because of an error of this process,
+ * A response that the interface does not describe, or that the client cannot read because of a mistake in this process,
  * such as a `fetch` that has read the body; the request may have been processed. Code `invalid_response`,
  * `response_too_large` or `redirected`.
  */

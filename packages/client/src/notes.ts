@@ -1,6 +1,6 @@
 import type { ErrorCode } from "./errors.js";
 
-/** The attempt and the request of a note. */
+/** The attempt and the request for which a hook is called. */
 export interface AttemptNote {
   readonly method: string;
   /** The path with the query. */
@@ -18,13 +18,13 @@ export interface RequestNote extends AttemptNote {
 
 /** The result of an attempt. */
 export interface ResponseNote extends AttemptNote {
-  /** The duration in real milliseconds. */
+  /** The duration of the attempt, in milliseconds of real time. */
   readonly ms: number;
-  /** The status of the response. Undefined if none arrived, or the rest of a success did not arrive. */
+  /** The status of the response. Undefined if no response arrived, or only part of a successful one. */
   readonly status: number | undefined;
   readonly requestId: string | undefined;
   /** The code of the error; undefined for a success. */
   readonly code: ErrorCode | undefined;
-  /** The pause before the next attempt; undefined if there is none. */
+  /** The pause before the next attempt, in milliseconds; undefined if there is none. */
   readonly retryInMs: number | undefined;
 }

@@ -21,14 +21,14 @@ export interface ClientOptions {
   /** The limit of one attempt including its response body, in milliseconds, 1 to 2^31 − 1. Default 10,000. */
   readonly attemptTimeoutMs?: number | undefined;
   /**
-   * The number of attempts after the first one, 0 to 100. Default 2. A 429 has had no effect and does not count:
-   * it is retried until `deadlineMs`, unless this is 0.
+   * The number of attempts after the first one, 0 to 100. Default 2. A 429 has had no effect and does not count: it is
+   * retried until `deadlineMs`, unless `maxRetries` is 0.
    */
   readonly maxRetries?: number | undefined;
   /**
-   * The maximum size of a response body, in decompressed bytes, 1 to 2^31 − 1. Default 1,048,576. No more is
-   * read. A larger successful response rejects with an InvalidResponseError `response_too_large`, although the
-   * request was processed; an error keeps its class and code.
+   * The maximum size of a response body, in decompressed bytes, 1 to 2^31 − 1. Default 1,048,576. The client reads no
+   * more. A larger successful response rejects with an InvalidResponseError `response_too_large`, although the request
+   * was processed; an error keeps its class and code.
    */
   readonly maxResponseBytes?: number | undefined;
   /**
@@ -38,7 +38,7 @@ export interface ClientOptions {
   readonly onRequest?: ((note: RequestNote) => void) | undefined;
   /** Called after each attempt, even one without a response. Its errors are ignored. */
   readonly onResponse?: ((note: ResponseNote) => void) | undefined;
-  /** Replaces the time between attempts. For tests only. */
+  /** Replaces the clock that the client uses between attempts. For tests only. */
   readonly clock?: ClientClock | undefined;
 }
 
@@ -69,8 +69,8 @@ export interface KeyedRequestOptions extends RequestOptions {
 /** The last argument of `rotateSecret`. */
 export interface RotateOptions extends RequestOptions {
   /**
-   * Repeats the request even after a lost response, which rotates once more. The lost secret was never
-   * received, so no known secret is replaced. Default false.
+   * Repeats the request even after a lost response, which rotates the secret once more. This replaces only the secret
+   * in the lost response, which was never received. Default false.
    */
   readonly repeat?: boolean | undefined;
 }
@@ -88,7 +88,7 @@ export interface Limits {
   readonly maxResponseBytes: number;
 }
 
-/** The options with their defaults. */
+/** The client's options, with defaults applied. */
 export interface Connection extends Limits {
   readonly apiKey: string;
   readonly baseUrl: string;
@@ -110,7 +110,7 @@ export function resolveOptions(options: ClientOptions): Connection {
   const {
     apiKey = fromEnvironment("SVC_API_KEY"),
     baseUrl = fromEnvironment("SVC_BASE_URL"),
-    // The global is looked up for each request, so that a replacement is used.
+    // Looks up the global `fetch` for each request, so that a replacement is used.
     fetch = (url, init) => globalThis.fetch(url, init),
     onRequest = ignore,
     onResponse = ignore,
@@ -162,7 +162,7 @@ export function resolveLimits(given: RequestOptions, base: Partial<Limits> = {})
 }
 
 /**
- * Checks the names of options: a misspelt one would have no effect.
+ * Checks the names of options, because a misspelt option would have no effect.
  *
  * @param others the options besides the limits
  * @throws ClientConfigError `invalid_option` for an unknown name
@@ -182,8 +182,8 @@ export function checkSignal({ signal }: Pick<RequestOptions, "signal">): void {
 }
 
 /**
- * Reads an environment variable. An empty one counts as not set. Workers have no environment, and Deno may deny
- * it.
+ * Reads an environment variable. An empty one counts as not set. Returns undefined if there is no environment, as in
+ * Workers, or if Deno denies access to it.
  */
 function fromEnvironment(name: string): string | undefined {
   type Global = { readonly process?: { readonly env?: Record<string, string> } };

@@ -8,16 +8,16 @@ export interface Page<Item> {
   readonly next_cursor: string | undefined;
 }
 
-/** A list: `for await` returns its items, and requests the next page when one is used up. */
+/** A list: `for await` returns its items, and requests the next page when the current one is used up. */
 export interface List<Item> extends AsyncIterable<Item> {
-  /** Returns the list page by page. */
+  /** Returns the pages of the list. */
   readonly pages: () => AsyncIterable<Page<Item>>;
 }
 
 /**
  * Creates a list.
  *
- * @param read requests the page after a cursor; undefined is the first one
+ * @param read requests the page after a cursor, or the first page for undefined
  * @param first the cursor to start after
  */
 export function list<Item>(
@@ -31,7 +31,7 @@ export function list<Item>(
       const page = asPage<Item>(await read(after));
       seen.add(after);
       after = page.next_cursor;
-      // A repeated cursor ends the list before any item is handled twice.
+      // Throws for a repeated cursor, before any item is handled twice.
       if (after && seen.has(after)) throw invalid("The list repeats a cursor.");
       yield page;
     } while (after);
@@ -42,7 +42,7 @@ export function list<Item>(
   return { pages, [Symbol.asyncIterator]: items };
 }
 
-/** Parses both forms of A-15: a page with a cursor, and an array of everything. */
+/** Parses both forms of A-15: a page with a cursor, and an array of all items. */
 function asPage<Item>(body: unknown): Page<Item> {
   const {
     data,

@@ -10,7 +10,7 @@ import type {
 
 export interface WaitOptions extends RequestOptions {
   /**
-   * The status to wait for, several of them, or a function that returns whether it is reached. A status in the
+   * The status to wait for, a list of statuses, or a function that returns whether the wait is over. A status in the
    * send's history counts too. Default: `delivered`, `bounced` or `failed`, which are final (A-01).
    */
   readonly until?:
@@ -30,7 +30,7 @@ export interface BulkRedelivery {
    * The number of deliveries that cannot be redelivered (409), for example because another attempt is running.
    */
   readonly skipped: number;
-  /** The number of requests that failed otherwise. */
+  /** The number of requests that failed for another reason. */
   readonly failed: number;
 }
 
@@ -44,7 +44,7 @@ export interface BulkRedeliveryProgress extends BulkRedelivery {
 /** The options of `redeliverFailed`. `deadlineMs` limits each request. */
 export interface BulkRedeliveryOptions extends RequestOptions {
   readonly webhook_endpoint_id: string;
-  /** Only counts, without changing anything. Default false. */
+  /** Only counts the deliveries, without redelivering any. Default false. */
   readonly dryRun?: boolean | undefined;
   /** The maximum number of failed deliveries to handle, 0 or more. Default: all. */
   readonly max?: number | undefined;
@@ -55,17 +55,17 @@ export interface BulkRedeliveryOptions extends RequestOptions {
 /** An accepted email, with the key of its request. */
 export type SentEmail = AcceptedSend & { readonly idempotencyKey: string };
 
-/** An email of `sendAll`, with a key of its own if it has one: sent again with it, it takes effect once. */
+/** An email for `sendAll`, optionally with a key: however often it is sent with the same key, it takes effect once. */
 export type KeyedEmail = EmailRequest & { readonly idempotencyKey?: string | undefined };
 
-/** The result of one email of `sendAll`. An error has the key of its request. */
+/** The result of one email of `sendAll`. An error contains the key of its request. */
 export type EmailResult = { readonly ok: SentEmail } | { readonly error: SvcError };
 
 export interface SendAllProgress {
   /** The number of emails that have a result. */
   readonly done: number;
   readonly total: number;
-  /** The position in the list of the email that was handled last. */
+  /** The index in the list of the email that was handled last. */
   readonly index: number;
   readonly result: EmailResult;
 }

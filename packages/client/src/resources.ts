@@ -1,8 +1,8 @@
 import type { MaskedSecret } from "./secret.js";
 
 /*
- * Fields in the interface document have the types that it states. All others have the form that the sandbox
- * assumes, and may have other fields and values: nothing here is checked at run time.
+ * Fields in the interface document have the types that it states. All others have the form that the sandbox assumes.
+ * The service may send other fields and values, because nothing here is checked at run time.
  */
 
 /** One of the listed values, or another one that a later version of the service may use. */

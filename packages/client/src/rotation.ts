@@ -7,7 +7,7 @@ export interface SigningSecret {
   readonly id: string;
   /** The text: `whsec_…`. */
   readonly key: string;
-  /** The time after which it is not accepted, in epoch milliseconds. */
+  /** The time from which the secret is no longer accepted, in epoch milliseconds. */
   readonly expiresAt?: number | undefined;
 }
 
@@ -15,13 +15,13 @@ export interface RotatingSecretsOptions {
   /** The secrets to begin with, newest first, at least one. */
   readonly secrets: readonly SigningSecret[];
   /**
-   * Stores the secrets for the next start and for other processes. `rotate` rejects with its error, but the new
-   * secret is in use even so, because the service returns it only once.
+   * Stores the secrets for the next start and for other processes. If it throws, `rotate` rejects with the error, but
+   * the new secret is in use nevertheless, because the service returns it only once.
    */
   readonly save: (secrets: readonly SigningSecret[]) => void | Promise<void>;
   /**
    * How long an old secret is accepted, in milliseconds, 0 or more: at least as long as the service may retry a
-   * delivery with it, which the interface does not show. Default 7 days.
+   * delivery signed with it; the interface document does not state this. Default 7 days.
    */
   readonly overlapMs?: number | undefined;
 }
@@ -41,14 +41,13 @@ export interface RotatingSecrets {
   /** Returns the active secrets, newest first, at most 10: the `secret` option of `createReceiver`. */
   readonly current: () => readonly SigningSecret[];
   /**
-   * Rotates the secret of the endpoint, verifies with the new one and the old ones from then on, and saves
-   * them. Rotations of one object run one after the other.
+   * Rotates the secret of the endpoint, adds the new secret to those that `current` returns, and saves them. Rotations
+   * of one object run one after the other.
    *
-   * A delivery that is signed with the new secret is refused until the secret has arrived here. If the service does
-   * not try again after a 401, call `webhookEvents.redeliverFailed` afterwards. A rotation whose response is lost
+   * A receiver refuses deliveries signed with the new secret until `rotate` has received that secret. If the service
+   * does not try again after a 401, call `webhookEvents.redeliverFailed` afterwards. A rotation whose response is lost
    * is repeated within its deadline. If `rotate` rejects with a ConnectionError, ServerError, AbortedError or
-   * InvalidResponseError even so, call it again soon: the service may sign with a secret that was never
-   * received.
+   * InvalidResponseError even so, call it again soon: the service may sign with a secret that was never received.
    *
    * @throws the errors of `webhookEndpoints.rotateSecret` and `save`
    */
@@ -63,8 +62,8 @@ export interface RotatingSecrets {
 const mostSecrets = 10;
 
 /**
- * Keeps the secrets of an endpoint over its rotations, so that a receiver verifies with the new one and the
- * old ones.
+ * Keeps the secrets of an endpoint across its rotations, so that a receiver verifies with the new secret and the old
+ * ones.
  *
  * @throws ClientConfigError `invalid_option`
  *
@@ -96,7 +95,7 @@ export function rotatingSecrets({
     typeof overlapMs === "number" && overlapMs >= 0,
     "`overlapMs` must be a number that is 0 or greater.",
   );
-  // Databases store a missing expiry as null, which a receiver refuses.
+  // Replaces null by undefined: databases store a missing expiry as null, and a receiver refuses null.
   let known = secrets.map((one) => ({ ...one, expiresAt: one.expiresAt ?? undefined }));
   let turn: Promise<unknown> = Promise.resolve();
   const valid = (now: number) => known.filter(({ expiresAt }) => (expiresAt ?? Infinity) > now);
@@ -111,7 +110,7 @@ export function rotatingSecrets({
   return {
     current: () => valid(Date.now()),
     async rotate(client, id, options) {
-      // Without this order, an older list could be saved last.
+      // Rotates one at a time, because an older list could otherwise be saved last.
       const rotating = turn.then(() => rotate(client, id, options));
       turn = rotating.catch(() => {});
       await rotating;

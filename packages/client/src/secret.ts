@@ -1,6 +1,6 @@
 /**
  * A signing secret, which the service returns once. It is printed as `[object Secret]`, even by JSON and
- * `util.inspect`; a receiver that is given this text by mistake refuses it. `reveal()` returns the secret.
+ * `util.inspect`; a receiver refuses this text if it is passed by mistake. `reveal()` returns the secret.
  */
 export interface MaskedSecret {
   /** Returns the text: `whsec_…`. Pass it to `createReceiver`, or store it. */
@@ -13,7 +13,7 @@ const masked = () => "[object Secret]" as const;
 
 export function maskedSecret(text: string): MaskedSecret {
   const wrapped = { reveal: () => text, toString: masked, toJSON: masked };
-  // Other platforms print functions, which contain no text.
+  // Makes Node print the mask. Other platforms print the functions, which do not contain the text.
   return Object.defineProperty(wrapped, Symbol.for("nodejs.util.inspect.custom"), {
     value: masked,
   });

@@ -43,14 +43,14 @@ export async function makeAttempt(
     const { ok, status } = response;
     const headers = maskedHeaders(response.headers, apiKey);
     const begun = { status, headers, text: "" };
-    // An error status counts even if the rest of its body does not arrive.
+    // Keeps an error status, which counts even if the rest of the body does not arrive.
     if (!ok) received = begun;
-    // jsdom's Blob has no `text`.
+    // Decodes the body chunk by chunk, because jsdom's Blob has no `text`.
     const decoder = new TextDecoder();
     let text = "";
     let left = maxResponseBytes;
-    // A polyfill may lack `body`, and the body of a mock may consist of text. If a wrapper of `fetch` has read the body,
-    // iterating over it would find nothing, but `text` throws.
+    // Falls back to `text`: a polyfill may lack `body`, and for a body that a wrapper of `fetch` has read, iteration
+    // would find nothing, whereas `text` throws. The chunks of a mock's body may be strings.
     const body: AsyncIterable<Uint8Array | string> | readonly string[] = (!response.bodyUsed &&
       response.body) || [await response.text()];
     for await (const chunk of body) {
@@ -82,16 +82,16 @@ export async function makeAttempt(
 }
 
 /**
- * Matches errors of the code of `fetch`, or of reading what it resolved to. Another attempt would end the same, and the
- * service may have processed this one. If the network fails, Node's TypeErrors have a `cause`, and those of Deno and
- * browsers have other texts, such as "Name or service not known" or "Cannot assign requested address".
+ * Matches errors in the code of `fetch`, or in reading its result. Another attempt would fail in the same way, and the
+ * service may have processed this one. Network errors do not match: Node's TypeErrors have a `cause`, and those of Deno
+ * and browsers have other texts, such as "Name or service not known" or "Cannot assign requested address".
  */
 const mistake = /^(Ref|Syn|Type.*(annot [^a]|(not|be) (an? |of|.*iter)| lock|body [ahi]))/i;
 
 /**
  * Returns the time limit of an attempt.
  *
- * @param of the configured limit, for the error message; `ms` may be the remaining part of it
+ * @param of the configured limit, for the error message; `ms` may be only the rest of it
  */
 export const timeLimit = (
   ms: number,
@@ -112,7 +112,7 @@ export const abortion = ({ reason }: AbortSignal): Failure => ({
   facts: { code: "aborted", message: "The request was aborted.", cause: reason },
 });
 
-/** Returns the reason for an error. `fetch failed` carries it as its `cause`, which may have only a code. */
+/** Returns the reason for an error: the message or the code of its `cause`, as in `fetch failed`, or its own. */
 function reasonOf(error: Error): string {
   const { message, code } = (error.cause ?? error) as Error & { readonly code?: string };
   return message || code || error.message;

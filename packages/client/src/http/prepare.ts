@@ -76,7 +76,7 @@ export function prepare(
     ...limits,
     method,
     path: call.path + (search.size ? `?${String(search)}` : ""),
-    // The body is serialised once, so that all attempts send the same bytes.
+    // Serialises the body once, so that all attempts send the same bytes.
     body: serialised(body),
     call,
     idempotencyKey,
@@ -95,7 +95,7 @@ function serialised(body: unknown): string | null {
 }
 
 /**
- * Asserts like {@link check} that a request is valid.
+ * Asserts that a request is valid, as {@link check} does for options.
  *
  * @throws InvalidRequestError if `ok` is false: the request is not made
  */

@@ -5,7 +5,7 @@ import { mask, oneLine } from "./mask.js";
 import type { PreparedRequest } from "./prepare.js";
 import { retryAfterMs } from "./retry.js";
 
-/** Parses a response. Returns the value of a success, or the error in any of the three shapes of A-11. */
+/** Parses a response. Returns the value of a success, or the failure, with an error in any of A-11's three shapes. */
 export function readResponse(
   { status, headers, text, isTooLarge }: Received,
   { call: { mayBeEmpty, result }, maxResponseBytes }: PreparedRequest,

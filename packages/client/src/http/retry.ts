@@ -8,8 +8,8 @@ const firstHalf = 250;
 const longestHalf = 4_000;
 
 /**
- * Returns the pause after attempt number `attempt`: the one that the service requests, or else half of the backoff,
- * plus a random part of up to half the backoff.
+ * Returns the pause after attempt number `attempt`, in milliseconds: the pause that the service requests, or else half
+ * of the backoff, plus a random part of up to half of the backoff.
  */
 export function pauseMs(attempt: number, { facts }: Failure): number {
   const half = Math.min(longestHalf, firstHalf * 2 ** (attempt - 1));
@@ -23,7 +23,7 @@ export function pauseMs(attempt: number, { facts }: Failure): number {
  */
 export function mayRetry({ facts, isLost }: Failure, isRepeatable: boolean): boolean {
   const { status = 0, code } = facts;
-  // The service did not process the rate-limited request.
+  // A retry is safe, because the service did not process the rate-limited request.
   if (status === 429) return true;
   if (status === 409) return code === "idempotency_in_progress";
   return isRepeatable && (isLost || status === 408 || status >= 500);
@@ -32,7 +32,7 @@ export function mayRetry({ facts, isLost }: Failure, isRepeatable: boolean): boo
 /**
  * Returns the pause that the service requests, in milliseconds: `Retry-After` in seconds or as a date (RFC 9110,
  * section 10.2.3), or, with status 429, the time until `X-RateLimit-Reset` (A-16). A date is relative to the response's
- * `Date`. A longer pause than a timer can have is cut to that.
+ * `Date`. A pause longer than a timer supports is shortened to the longest one.
  */
 export function retryAfterMs(status: number, headers: Headers, now: number): number | undefined {
   const requested = requestedMs(status, headers, now);
@@ -42,13 +42,13 @@ export function retryAfterMs(status: number, headers: Headers, now: number): num
 function requestedMs(status: number, headers: Headers, now: number): number | undefined {
   const value = headers.get("retry-after") ?? "";
   const sentAt = Date.parse(headers.get("date") ?? "") || now;
-  // `parseFloat` reads the first number of a repeated header: "5, 5".
+  // Uses `parseFloat`, which reads the first number of a repeated header: "5, 5".
   if (/^\d/.test(value)) return Number.parseFloat(value) * 1_000;
-  // `Date.parse` accepts almost any text.
+  // A date must begin with a capital letter, because `Date.parse` accepts almost any text.
   const at = /^[A-Z]/.test(value) && Date.parse(value);
   if (at) return Math.max(0, at - sentAt);
   const reset = Number(headers.get("x-ratelimit-reset")) * 1_000;
   if (status !== 429 || !(reset > 0)) return undefined;
-  // The value is a time since the epoch, or from now.
+  // A large value is a time since the epoch. A smaller value counts from now.
   return Math.max(0, reset > 1e12 ? reset - sentAt : reset);
 }

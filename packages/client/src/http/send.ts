@@ -29,12 +29,12 @@ export async function send(
   const request = prepare(connection, call, options);
   const { method, path, idempotencyKey, signal } = request;
   let last: SvcError | undefined;
-  /** The attempts that count against `maxRetries`: a 429 has had no effect. */
+  /** The number of attempts that count against `maxRetries`. A 429 does not count, because it had no effect. */
   let counted = 0;
   for (let attempt = 1; ; attempt += 1) {
     if (signal?.aborted) throw errorOf(abortion(signal), request, attempt - 1);
     const limit = limitOf(request, clock.now());
-    // The process was suspended, for example.
+    // No time is left, for example because the process was suspended.
     if (limit.ms <= 0) throw errorOf(limit.failure, request, attempt - 1, last);
     const note = { method, path, attempt, idempotencyKey };
     const startedAt = performance.now();
@@ -77,7 +77,7 @@ async function tryOnce(
   const noted = new Headers({ accept: "application/json" });
   if (body) noted.set("content-type", "application/json");
   void quietly(() => onRequest({ ...note, headers: noted }));
-  // A hook may keep its headers, so the keys are added to a copy.
+  // Adds the keys to a copy, because a hook may keep its headers.
   const headers = new Headers(noted);
   headers.set("authorization", `Bearer ${apiKey}`);
   if (idempotencyKey) headers.set("idempotency-key", idempotencyKey);
@@ -99,7 +99,7 @@ function limitOf(
     : timeLimit(attemptTimeoutMs, "attempt_timeout", attemptTimeoutMs);
 }
 
-/** Returns the pause before the next attempt, if there is one. */
+/** Returns the pause before the next attempt, or undefined if there is none. */
 function pauseBeforeRetry(
   failure: Failure,
   { maxRetries, isRepeatable, deadline }: PreparedRequest,
@@ -109,7 +109,7 @@ function pauseBeforeRetry(
   const isLast = !maxRetries || counted > maxRetries;
   if (isLast || !mayRetry(failure, isRepeatable)) return undefined;
   const pause = pauseMs(attempt, failure);
-  // If the time will not suffice, the caller learns it here, not at the deadline.
+  // A pause that would pass the deadline ends the request now, so that the caller need not wait until the deadline.
   return now + pause < deadline ? pause : undefined;
 }
 
@@ -145,11 +145,11 @@ const rawResponse = ({ status, headers, text }: Received, attempts: number): Raw
   text: () => text,
 });
 
-/** Calls a hook, which must not fail a request, nor the process if it is asynchronous. */
+/** Calls a hook and ignores its errors, so that it fails neither the request nor, if asynchronous, the process. */
 async function quietly(hook: () => unknown): Promise<void> {
   try {
     await hook();
   } catch {
-    // The client logs nothing.
+    // Not reported, because the client logs nothing.
   }
 }

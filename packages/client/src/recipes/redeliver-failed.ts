@@ -5,7 +5,7 @@ import type { List } from "../pages.js";
 import type { BulkRedelivery, BulkRedeliveryOptions } from "../recipes.js";
 import type { WebhookEvent, WebhookEventQuery } from "../resources.js";
 
-/** The operations that the work consists of. */
+/** The operations of the client that {@link redeliverFailed} calls. */
 interface Deliveries {
   readonly list: (query: WebhookEventQuery, options: RequestOptions) => List<WebhookEvent>;
   readonly redeliver: (id: string, options: RedeliverOptions) => Promise<unknown>;
@@ -27,7 +27,7 @@ export async function redeliverFailed(
 ): Promise<BulkRedelivery> {
   checkNames(options, ["webhook_endpoint_id", "dryRun", "max", "onProgress", "signal"]);
   const { webhook_endpoint_id, dryRun, max = Infinity, onProgress, ...given } = options;
-  // Without an endpoint, the list would contain all deliveries.
+  // Checks the endpoint first, because without one the list would contain the deliveries of all endpoints.
   pathId("webhook_endpoint_id", webhook_endpoint_id);
   const counts = { redelivered: 0, skipped: 0, failed: 0 };
   check(max >= 0, "`max` must be 0 or greater.");
@@ -58,7 +58,7 @@ export async function redeliverFailed(
           await onProgress?.({ ...counts, event, ...(error && { error }) });
         }
       } catch (error) {
-        // This stops the other lanes too.
+        // Makes the other lanes stop too.
         isEnded = true;
         events.length = 0;
         throw error;
@@ -70,7 +70,7 @@ export async function redeliverFailed(
   return counts;
 }
 
-/** Returns whether an error concerns only this delivery: another one may succeed. */
+/** Returns whether an error concerns only one delivery, so that other deliveries may succeed. */
 const isOfOneDelivery = (error: unknown): error is SvcError =>
   error instanceof ConnectionError ||
   (error instanceof InvalidResponseError && error.code !== "redirected") ||

@@ -15,7 +15,7 @@ type Send = (email: EmailRequest, options: KeyedRequestOptions) => Promise<SentE
 /**
  * Sends emails, several at a time, and returns one result for each in the order of the list.
  *
- * @throws ClientConfigError `invalid_option`; an email that fails is a result
+ * @throws ClientConfigError `invalid_option`. An email that fails does not throw; its result has the error
  */
 export async function sendAll(
   send: Send,
@@ -46,11 +46,11 @@ export async function sendAll(
       try {
         await onProgress?.({ done, total: emails.length, index, result });
       } catch {
-        // The emails and their keys matter more than a progress bar.
+        // Ignored, because the results and their keys matter more than a progress report.
       }
     }
   };
-  // All lanes take from one iterator.
+  // All lanes share one iterator, so that each email is sent by only one lane.
   await Promise.all(Array.from({ length: concurrency }, work));
   return results;
 }
@@ -67,7 +67,7 @@ async function resultOf(
     idempotencyKey = given ?? crypto.randomUUID();
     return { ok: await send(email, { ...options, idempotencyKey }) };
   } catch (error) {
-    // An email that is rejected before it is sent has an error without its key.
+    // Adds the key, which is absent from the error of an email that is rejected before it is sent.
     if (error instanceof SvcError) return { error: Object.assign(error, { idempotencyKey }) };
     const facts = { param: `emails.${index}`, cause: error, idempotencyKey };
     return {

@@ -13,10 +13,10 @@ const firstPause = 250;
 const longestPause = 5_000;
 
 /**
- * Requests the status of a send until it is reached.
+ * Polls the status of a send until it matches `until`.
  *
- * @throws TimeoutError `deadline_exceeded` if it is not reached in time, SvcError `not_reached` if the send has
- *   another final status, and the errors of `sends.get`
+ * @throws TimeoutError `deadline_exceeded` if that takes too long, SvcError `not_reached` if the send has another final
+ *   status, and the errors of `sends.get`
  */
 export async function waitForSend(
   get: (id: string, options: RequestOptions) => Promise<SendStatus>,
@@ -28,7 +28,7 @@ export async function waitForSend(
     typeof until === "function"
       ? until
       : ({ status, history }: SendStatus) =>
-          // The interface document does not show the history, so it may be anything.
+          // Accepts any history, because the interface document does not show its form.
           [{ status }, history]
             .flat()
             .some((entry) => [until].flat().includes(entry?.status as SendState));
@@ -38,13 +38,13 @@ export async function waitForSend(
     const send = await get(id, { ...options, deadlineMs: left < 1 ? deadlineMs : left });
     if (await isReached(send)) return send;
     const { status } = send;
-    // No other text of a server may be in an error.
+    // Shows only a plain status, because no other text from a server may be in an error.
     const shown = /^"[a-z_]{1,30}"$/.test(JSON.stringify(status)) ? status : "unknown";
     const message = `The status is ${shown}: \`until\` was not reached.`;
     if (typeof until !== "function" && final.includes(status))
       throw new SvcError({ code: "not_reached", message });
     if (left < 1) throw new TimeoutError({ code: "deadline_exceeded", message });
-    // The last request is made when the time is over.
+    // Sleeps until the deadline at most, because the last request is made then.
     await clock.sleep(Math.max(0, Math.min(pause, deadline - clock.now())), options.signal);
   }
 }
