@@ -11,16 +11,16 @@ import { timeProblem, toleranceOf, type TimedOptions } from "./lib/time.js";
 const name = "x-signature-ed25519";
 const timestamp = "x-signature-timestamp";
 
-/** Discord accepts only 204 without a body (discord-api-docs, `webhook-events.mdx`, read November 2026). */
+/** The only response that Discord accepts (discord-api-docs, `webhook-events.mdx`, read November 2026). */
 const reply = { status: 204, headers: {}, body: "" };
 
 const signatureOf = (text: string) => (text.length === 128 ? fromHex(text) : undefined);
 
 /**
- * Discord's webhook events, not its interactions: `X-Signature-Ed25519: <hex>`, Ed25519 of the time of
- * `X-Signature-Timestamp` and the body. The type is the event's `type`, such as `APPLICATION_AUTHORIZED`. There are
- * no ids, so the delivery id is the SHA-256 of the body. A PING ends as `handshake`. Discord sends wrong signatures
- * to test the endpoint; they are refused with 401, as it requires.
+ * Returns the scheme of Discord's webhook events, not its interactions. `X-Signature-Ed25519: <hex>` is the Ed25519
+ * signature of the time in `X-Signature-Timestamp` and the body. The type is the event's `type`, such as
+ * `APPLICATION_AUTHORIZED`. There are no ids, so the delivery id is the SHA-256 of the body. A PING ends as
+ * `handshake`. Discord tests endpoints with wrong signatures; the receiver responds 401, as required.
  *
  * The secret is the application's public key in hex digits.
  *

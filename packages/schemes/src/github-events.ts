@@ -8,17 +8,17 @@ type Routed<Name extends string, Payload> = Payload extends {
   ? Payload & { readonly type: `${Name}.${Action}` }
   : Payload & { readonly type: Name };
 
-/** The events of GitHub with the types that `github()` routes, such as `issues.opened`. */
+/** GitHub's events, with the types that `github()` routes, such as `issues.opened`. */
 export type GithubEvent = {
   [Name in keyof EventPayloadMap]: Routed<Name, EventPayloadMap[Name]>;
 }[keyof EventPayloadMap];
 
-/** The events of GitHub by their routed types. */
+/** GitHub's events by their routed types. */
 export type GithubEvents = { readonly [Event in GithubEvent as Event["type"]]: Event };
 
 /**
- * Types the handlers with GitHub's events, and validates nothing. It needs the package `@octokit/webhooks-types`, of
- * which it uses only types.
+ * Types handlers with GitHub's events, and validates nothing. Requires the package `@octokit/webhooks-types`, but only
+ * for its types.
  *
  * @example
  * ```ts

@@ -10,11 +10,11 @@ const deliveryId = "x-github-delivery";
 const event = "x-github-event";
 
 /**
- * GitHub: `X-Hub-Signature-256: sha256=<hex>`, HMAC-SHA256 of the body. The type is `X-GitHub-Event`, with the
- * body's `action` if it has one: `issues.opened`. Neither the delivery id nor the event's name is signed, and there
- * is no signed time.
+ * Returns the scheme of GitHub. `X-Hub-Signature-256: sha256=<hex>` is the HMAC-SHA256 of the body. The type is
+ * `X-GitHub-Event`, with the body's `action` if it has one: `issues.opened`. Neither the delivery id nor the event's
+ * name is signed, and there is no signed time.
  *
- * @throws ReceiverConfigError `unknown_option`: there are no options
+ * @throws ReceiverConfigError `unknown_option` for any option, because there are none
  *
  * @example
  * ```ts
@@ -48,7 +48,7 @@ export function github(options: Readonly<Record<never, never>> = {}): Scheme<Hma
     identify: ({ header }) => ({ deliveryId: header(deliveryId) }),
 
     eventType(body, _bytes, header) {
-      // Two headers arrive joined by a comma.
+      // Matches a single header only: two headers arrive joined by a comma.
       const type = /^[\w-]+$/.exec(header(event))?.[0];
       const action = filled(body["action"]);
       return type && action ? `${type}.${action}` : type;

@@ -19,8 +19,8 @@ import { filled, single } from "./lib/text.js";
 import { timeProblem, toleranceOf } from "./lib/time.js";
 
 /**
- * A sender that signs with an HMAC of the body, or of a text with the time and the body. Whatever the options are,
- * the whole body is signed, the signature is in a header, and the request chooses neither key nor algorithm.
+ * Returns the scheme of a sender that signs with an HMAC of the body, or of the time and the body. Whatever the options
+ * are, the whole body is signed, the signature is in a header, and the request chooses neither key nor algorithm.
  *
  * @throws ReceiverConfigError `invalid_option`, `unknown_option`
  *
@@ -84,7 +84,7 @@ export function hmac(options: HmacOptions): Scheme<HmacClaim> {
         (signatures): Inspection<HmacClaim> => {
           const text = time ? lookup(time) : "";
           const unit = timestamp && unitMs[timestamp.unit];
-          // `before` receives checked digits only.
+          // Checks the time first, so that `before` receives only digits.
           return (
             (time && timeProblem(header, text, receivedAt, toleranceMs, unit)) || {
               claim: { before: before?.(text) ?? "", signatures },

@@ -11,25 +11,25 @@ const deliveryId = "linear-delivery";
 
 export interface LinearOptions {
   /**
-   * How far the signed `webhookTimestamp` may be from the receiver's clock, before or after it, in whole
-   * milliseconds, 1,000 … 86,400,000. Default 28,800,000 (8 h): the last retry arrives 7 h after it. Errors:
+   * How far the signed `webhookTimestamp` may be from the receiver's clock, before or after it, in whole milliseconds,
+   * 1,000 … 86,400,000. Default 28,800,000 (8 h): the last retry arrives about 7 h after the signed time. Errors:
    * `invalid_option`.
    */
   readonly toleranceMs?: number | undefined;
 }
 
-/** The claim of a request of Linear, whose time is in the body. */
+/** The claim of a request from Linear. It keeps the time of arrival, because the signed time is in the body. */
 export interface LinearClaim extends HmacClaim {
   readonly receivedAt: number;
 }
 
 /**
- * Linear: `Linear-Signature: <hex>`, HMAC-SHA256 of the body. The delivery id is `Linear-Delivery`, which is not
- * signed. The type is the body's `type` with its `action`: `Issue.create`.
+ * Returns the scheme of Linear. `Linear-Signature: <hex>` is the HMAC-SHA256 of the body. The delivery id is
+ * `Linear-Delivery`, which is not signed. The type is the body's `type` with its `action`: `Issue.create`.
  *
- * The signed time is `webhookTimestamp` in the body. Linear retries after 1 minute, 1 hour and 6 hours (its page on
- * webhooks). Users report that a retry repeats the body with its first time, so that the 60 s of `@linear/sdk`
- * refuse every retry (github.com/vercel/eve/issues/1570, read November 2026). The default here accepts all of them.
+ * The signed time is `webhookTimestamp` in the body. Linear retries after 1 minute, 1 hour and 6 hours (Linear's page
+ * on webhooks). Users report that a retry repeats the first time, so that the limit of 60 s in `@linear/sdk` refuses
+ * every retry (github.com/vercel/eve/issues/1570, read November 2026). The default here accepts all retries.
  *
  * The secret is the webhook's signing secret, `lin_wh_…`.
  *
@@ -70,7 +70,7 @@ export function linear(options: LinearOptions = {}): Scheme<LinearClaim> {
 
     identify({ body, header, claim }) {
       const signedAt = body?.["webhookTimestamp"];
-      // A resumed delivery has no claim, and no time limit.
+      // A resumed delivery has no claim, so its time is not checked.
       const hint = body && claim && staleTime(signedAt, claim.receivedAt, toleranceMs);
       return hint ? { code: "signature_stale", hint } : { deliveryId: header(deliveryId) };
     },

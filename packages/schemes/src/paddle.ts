@@ -8,12 +8,12 @@ import { toleranceOf, type TimedOptions } from "./lib/time.js";
 const name = "paddle-signature";
 
 /**
- * Paddle Billing: `Paddle-Signature: ts=<seconds>;h1=<hex>`, HMAC-SHA256 of the time, a colon and the body. While a
- * secret is rotated, there is one `h1` for each. The delivery id is the signed `notification_id`, the event id is
- * the signed `event_id`, and the type is `event_type`.
+ * Returns the scheme of Paddle Billing. In `Paddle-Signature: ts=<seconds>;h1=<hex>`, `h1` is the HMAC-SHA256 of the
+ * time, a colon and the body. While a secret is rotated, there is one `h1` for each secret. The delivery id is the
+ * signed `notification_id`, the event id is the signed `event_id`, and the type is `event_type`.
  *
- * Paddle's SDK allows only 5 s after the signed time (paddle-node-sdk, `webhooks-validator.ts`), so a busy machine
- * refuses genuine requests. The default here is 300 s: a replay within that time is a duplicate.
+ * Paddle's SDK allows only 5 s after the signed time (paddle-node-sdk, `webhooks-validator.ts`), so a busy machine may
+ * refuse genuine requests. The default here is 300 s: a replay within that time is a duplicate.
  *
  * The secret is the notification destination's, `pdl_ntfset_…`.
  *

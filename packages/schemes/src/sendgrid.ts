@@ -23,11 +23,11 @@ function signatureOf(text: string): Uint8Array | undefined {
 }
 
 /**
- * SendGrid's signed event webhook: `X-Twilio-Email-Event-Webhook-Signature: <base64>`, ECDSA of the time of
- * `X-Twilio-Email-Event-Webhook-Timestamp` and the body. The body is a list, which becomes one event of type
- * `events` with the list in `events`: a handler that fails repeats all of it, so use each `sg_event_id` as the key
- * of its effects. There are no ids, so the delivery id is the SHA-256 of the body. SendGrid retries for 24 hours
- * (docs.sendgrid.com, "Troubleshooting the Event Webhook").
+ * Returns the scheme of SendGrid's signed event webhook. `X-Twilio-Email-Event-Webhook-Signature: <base64>` is the
+ * ECDSA signature of the time in `X-Twilio-Email-Event-Webhook-Timestamp` followed by the body. The body is a list,
+ * which becomes one event of type `events` with the list in `events`. A handler that fails runs again for the whole
+ * list, so use each `sg_event_id` as the key of its effects. There are no ids, so the delivery id is the SHA-256 of the
+ * body. SendGrid retries for 24 hours (docs.sendgrid.com, "Troubleshooting the Event Webhook").
  *
  * The secret is the verification key of the mail settings: base64 of a P-256 public key.
  *
@@ -73,5 +73,5 @@ export function sendgrid(options: TimedOptions = {}): Scheme<PublicKeyClaim> {
   };
 }
 
-/** Returns whether bytes are a SubjectPublicKeyInfo of the length that P-256 has. Importing checks the rest. */
+/** Returns whether bytes may be a SubjectPublicKeyInfo of a P-256 key, by their length. Importing checks the rest. */
 const isP256Key = (bytes: Uint8Array) => bytes.length === 91 && bytes[0] === 0x30;

@@ -10,14 +10,14 @@ const deliveryId = "x-shopify-webhook-id";
 const topic = "x-shopify-topic";
 
 /**
- * Shopify's webhooks over HTTPS: `X-Shopify-Hmac-Sha256: <base64>`, HMAC-SHA256 of the body. The delivery id is
- * `X-Shopify-Webhook-Id`, and the type is `X-Shopify-Topic`, such as `orders/create`. Neither is signed, and there
- * is no signed time. Shopify retries with the original body (shopify.dev, changelog of 10 September 2024). Its
- * "events", whose headers begin with `Shopify-`, have another form.
+ * Returns the scheme of Shopify's webhooks over HTTPS. `X-Shopify-Hmac-Sha256: <base64>` is the HMAC-SHA256 of the
+ * body. The delivery id is `X-Shopify-Webhook-Id`, and the type is `X-Shopify-Topic`, such as `orders/create`. Neither
+ * is signed, and there is no signed time. Shopify retries with the original body (shopify.dev, changelog of 10
+ * September 2024). The scheme does not verify Shopify's "events", whose headers begin with `Shopify-`.
  *
  * The secret is the app's client secret.
  *
- * @throws ReceiverConfigError `unknown_option`: there are no options
+ * @throws ReceiverConfigError `unknown_option` for any option, because there are none
  *
  * @example
  * ```ts

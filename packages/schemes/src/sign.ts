@@ -8,7 +8,7 @@ export type { SignOptions } from "./senders/signer.js";
 export type { HmacOptions } from "./lib/hmac-options.js";
 
 /**
- * Sign bodies as the senders do, for tests and tools: `sign` of each of the `senders`, by its name.
+ * The function `sign` of each of the `senders`, by name. Tests and tools use it to sign bodies as the sender does.
  *
  * @example
  * ```ts

@@ -10,10 +10,10 @@ const name = "x-slack-signature";
 const timestamp = "x-slack-request-timestamp";
 
 /**
- * Slack's Events API: `X-Slack-Signature: v0=<hex>`, HMAC-SHA256 of `v0:`, the time of
- * `X-Slack-Request-Timestamp`, a colon and the body. The delivery id and the event id are the signed `event_id`;
- * the type is `event.type`. `url_verification` ends as `handshake` with its challenge. Slash commands and
- * interactivity are forms and are refused as `malformed_body`.
+ * Returns the scheme of Slack's Events API. `X-Slack-Signature: v0=<hex>` is the HMAC-SHA256 of `v0:`, the time in
+ * `X-Slack-Request-Timestamp`, a colon and the body. The delivery id and the event id are the signed `event_id`; the
+ * type is `event.type`. `url_verification` ends as `handshake` with its challenge. Slash commands and interactivity are
+ * forms and are refused as `malformed_body`.
  *
  * The secret is the app's signing secret.
  *

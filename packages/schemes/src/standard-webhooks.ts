@@ -21,10 +21,10 @@ export interface StandardWebhooksOptions extends TimedOptions {
   readonly algorithm?: "hmac" | "ed25519" | undefined;
 }
 
-/** Matches the version of a signature before a key, and what is not base64 after its prefix. */
+/** Matches a signature's version before a key, and text after the key's prefix that is not base64. */
 const foreign = /^v1a?,|(?<=wh(sec|pk)_.*)(wh(sec|pk)_|[^a-z\d+/=])/is;
 
-/** Returns the bytes of base64 after a prefix. */
+/** Returns a function that decodes the base64 after a prefix. */
 const prefixed = (prefix: string) => (key: string) =>
   key.startsWith(prefix) ? fromBase64(key.slice(prefix.length)) : undefined;
 
@@ -33,7 +33,7 @@ const hmac = {
   form: "v1,<44 characters of base64>",
   read: base64Digest,
   importKey: importHmacKey,
-  // The specification, version 1.0.0, section "Signature scheme": keys of 24 to 64 bytes.
+  // Requires 24 to 64 bytes, as the specification does (version 1.0.0, section "Signature scheme").
   keyBytes: /* @__PURE__ */ keyReader((key) => {
     const bytes = prefixed("whsec_")(key);
     return bytes && bytes.length >= 24 && bytes.length <= 64 ? bytes : undefined;
@@ -56,10 +56,10 @@ const ed25519 = {
 };
 
 /**
- * Standard Webhooks 1.0.0, as Svix, Resend, Clerk, OpenAI, Polar and others send: `webhook-signature: v1,<base64>`,
- * HMAC-SHA256 or Ed25519 of `webhook-id`, a dot, `webhook-timestamp`, a dot and the body. While a secret is
- * rotated, there is one signature for each, separated by spaces. The delivery id is the signed `webhook-id`; the
- * type is the body's `type`. Each attempt is signed with its own time.
+ * Returns the scheme of Standard Webhooks 1.0.0, which Svix, Resend, Clerk, OpenAI, Polar and others use.
+ * `webhook-signature: v1,<base64>` is the HMAC-SHA256 or Ed25519 signature of `webhook-id`, a dot, `webhook-timestamp`,
+ * a dot and the body. During a rotation, there is one signature for each secret, separated by spaces. The delivery id
+ * is the signed `webhook-id`; the type is the body's `type`. Each attempt is signed with its own time.
  *
  * The secret is `whsec_` and the base64 of the key, or the key's bytes.
  *
@@ -118,7 +118,7 @@ export function standardWebhooks(options: StandardWebhooksOptions = {}): Scheme 
         !found,
         option,
         found?.startsWith("v")
-          ? `begins with \`${found}\`: that is the version of the signature. Remove it.`
+          ? `begins with \`${found}\`, the version of a signature. Remove this part.`
           : `contains ${found && found > "~" ? `U+${found.charCodeAt(0).toString(16)}` : JSON.stringify(found)}, which is not base64. Pass one key alone, or a list.`,
       );
       return keyBytes(key, option);

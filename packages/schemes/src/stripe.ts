@@ -8,9 +8,9 @@ import { toleranceOf, type TimedOptions } from "./lib/time.js";
 const name = "stripe-signature";
 
 /**
- * Stripe: `Stripe-Signature: t=<seconds>,v1=<hex>`, HMAC-SHA256 of the time, a dot and the body. While a secret is
- * rolled, there is one `v1` for each. `v0` belongs to tests and is not compared. The delivery id and the event id
- * are the signed `id` of the event.
+ * Returns the scheme of Stripe. In `Stripe-Signature: t=<seconds>,v1=<hex>`, `v1` is the HMAC-SHA256 of the time, a dot
+ * and the body. While a secret is rolled, there is one `v1` for each secret. `v0` is for tests and is not compared. The
+ * delivery id and the event id are the signed `id` of the event.
  *
  * The secret is the endpoint's, `whsec_…`; its UTF-8 text is the key.
  *

@@ -3,7 +3,7 @@
  * it is the only DER encoding of two positive integers of at most 32 bytes.
  */
 export function fromDer(der: Uint8Array): Uint8Array | undefined {
-  // Two integers of 33 bytes need 72. So every length is a single byte.
+  // Two integers of 33 bytes need 72 bytes, so every valid length is a single byte.
   if (der.length > 72 || der[0] !== 0x30 || der[1] !== der.length - 2) return undefined;
   const signature = new Uint8Array(64);
   let at = 2;

@@ -1,16 +1,16 @@
 import { fromBase64 } from "./base64.js";
 import { toHex } from "./hex.js";
 
-/** Returns a signature as lower-case hex digits, or undefined if the text is not one of the expected length. */
+/** Returns a signature as lower-case hex digits, or undefined if the text is not a signature of the expected length. */
 export type ReadDigest = (text: string) => string | undefined;
 
-/** Reads hex digits of a signature of `length` bytes, in either case. */
+/** Returns a reader of signatures of `length` bytes in hex digits, in either case. */
 export const hexOf =
   (length: number): ReadDigest =>
   (text) =>
     text.length === length * 2 && /^[\da-fA-F]+$/.test(text) ? text.toLowerCase() : undefined;
 
-/** Reads base64 of a signature of `length` bytes. */
+/** Returns a reader of signatures of `length` bytes in base64. */
 export const base64Of =
   (length: number): ReadDigest =>
   (text) => {
@@ -18,8 +18,8 @@ export const base64Of =
     return bytes?.length === length ? toHex(bytes) : undefined;
   };
 
-/** Reads the 64 hex digits of HMAC-SHA256. */
+/** Reads an HMAC-SHA256 in hex: 64 digits. */
 export const hexDigest: ReadDigest = /* @__PURE__ */ hexOf(32);
 
-/** Reads the 44 characters of base64 of HMAC-SHA256. */
+/** Reads an HMAC-SHA256 in base64: 44 characters. */
 export const base64Digest: ReadDigest = /* @__PURE__ */ base64Of(32);

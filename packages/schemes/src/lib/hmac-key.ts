@@ -11,11 +11,11 @@ export interface HmacClaim {
   readonly before: string;
   /** 1 to 5 signatures in lower-case hex digits. */
   readonly signatures: readonly string[];
-  /** The key that made one of them; set by its `verify`. */
+  /** The key that made one of the signatures. Its `verify` sets this member. */
   key?: SigningKey;
 }
 
-/** Imports a key that compares the signatures of a claim. It computes one HMAC, however many there are. */
+/** Imports a key whose `verify` compares the signatures of a claim, with one HMAC for all of them. */
 export const importHmacKey = (
   key: Uint8Array,
   hmac: (key: Uint8Array) => MaybePromise<SigningKey>,
@@ -30,7 +30,7 @@ export const importHmacKey = (
       }),
   }));
 
-/** Returns 1 if two texts are equal, otherwise 0, in a time that depends on the length of the first one only. */
+/** Returns 1 if two texts are equal, otherwise 0, in a time that depends only on the length of the first text. */
 function isEqual(one: string, other: string): number {
   let difference = one.length ^ other.length;
   for (let at = 0; at < one.length; at += 1) {
@@ -39,7 +39,7 @@ function isEqual(one: string, other: string): number {
   return Number(difference === 0);
 }
 
-/** Imports a key for HMAC with another hash than the core has. */
+/** Imports a key for HMAC with any hash that WebCrypto supports. */
 export async function importWebHmac(key: Uint8Array, hash: string): Promise<SigningKey> {
   const algorithm = { name: "HMAC", hash };
   const imported = await crypto.subtle.importKey("raw", key as Source, algorithm, false, ["sign"]);

@@ -10,16 +10,16 @@ import type { TimedOptions } from "./time.js";
 export type HeaderOrField = string | ((body: SignedBody) => string | undefined);
 
 export interface HmacOptions extends TimedOptions {
-  /** The sender's name in texts. Errors: `invalid_option`. */
+  /** The sender's name, for the receiver's log and error texts. Errors: `invalid_option`. */
   readonly name: string;
-  /** The header of the signature. Errors: `invalid_option`. */
+  /** The name of the header with the signature. Errors: `invalid_option`. */
   readonly header: string;
   /** The text before the signature in its header, such as `"sha256="`. Default none. Errors: `invalid_option`. */
   readonly prefix?: string | undefined;
   /**
    * The character between the signatures of a sender that lists one for each active secret, such as `","` for
-   * `v1=<hex>,v1=<hex>`. Each of the at most five signatures has the prefix; other parts are skipped. Two headers, which
-   * arrive joined by `", "`, stay malformed. Default: one signature. Errors: `invalid_option`.
+   * `v1=<hex>,v1=<hex>`. Each of the at most five signatures must have the prefix; other parts are skipped. Two
+   * headers, which arrive joined by `", "`, are malformed. Default: one signature. Errors: `invalid_option`.
    */
   readonly separator?: "," | ";" | " " | undefined;
   /** The encoding of the signature. Errors: `invalid_option`. */
@@ -34,50 +34,50 @@ export interface HmacOptions extends TimedOptions {
   /** The header and the unit of the signed time. Requires `before`. Default: no time. Errors: `invalid_option`. */
   readonly timestamp?: { readonly header: string; readonly unit: "s" | "ms" } | undefined;
   /**
-   * Returns the text that is signed before the body. It must contain the time, which is digits. Requires
+   * Returns the text that is signed before the body. The text must contain the time, a string of digits. Requires
    * `timestamp`. Default: no text. Errors: `invalid_option`.
    */
   readonly before?: ((time: string) => string) | undefined;
   /**
-   * Returns the delivery id. A function reads it from the signed body, and the id is then also the event id; a name is
-   * that of a header, which is not signed. Default: the SHA-256 of the body. Errors: `invalid_option`.
+   * Selects the delivery id: a function reads it from the signed body, and the id is then also the event id; a string
+   * is the name of a header, which is not signed. Default: the SHA-256 of the body. Errors: `invalid_option`.
    */
   readonly id?: HeaderOrField | undefined;
   /**
-   * Returns the event's type. Default: the first non-empty string of the body's `type`, `event_type`, `event`.
-   * Errors: `invalid_option`.
+   * Selects the event's type: a function reads it from the signed body; a string is the name of a header, which is not
+   * signed. Default: the first non-empty string of the body's `type`, `event_type`, `event`. Errors: `invalid_option`.
    */
   readonly type?: HeaderOrField | undefined;
   /**
-   * The type of a body that is a JSON list, and the field of its event that has the list: with `"events"`, `[…]` becomes
-   * `{ type: "events", events: […] }`. `id`, `type` and `handshake` receive that event. The list is one delivery.
-   * Default: a list is refused as `malformed_body`. Errors: `invalid_option`.
+   * For a body that is a JSON list: the type of its event, and the field that contains the list. With `"events"`, `[…]`
+   * becomes `{ type: "events", events: […] }`. `id`, `type` and `handshake` receive that event. The list is one
+   * delivery. Default: a list is refused as `malformed_body`. Errors: `invalid_option`.
    */
   readonly list?: string | undefined;
   /**
-   * Returns the JSON object of the response if the body only tests the endpoint; any other value means an event. `sign` returns the
-   * HMAC of a text in hex digits, with the key that made the request's signature. Default: no body is a test.
-   * Errors: `invalid_option`.
+   * Returns the JSON object to respond with if the body only tests the endpoint. Any other value means that the body is
+   * an event. `sign` returns the HMAC of a text in hex digits, with the key that made the request's signature. Default:
+   * no body is a test. Errors: `invalid_option`.
    */
   readonly handshake?:
     ((body: SignedBody, sign: (text: string) => MaybePromise<string>) => unknown) | undefined;
-  /** The default of the receiver's option of that name, in milliseconds. Default 10,000. */
+  /** The default of the receiver's `handlerTimeoutMs`, in milliseconds. Default 10,000. */
   readonly handlerTimeoutMs?: number | undefined;
 }
 
 /** The milliseconds in each unit of a signed time. */
 export const unitMs = { s: 1_000, ms: 1 } as const;
 
-/** The length of an HMAC by its hash, in bytes. */
+/** The length of an HMAC in bytes, by its hash. */
 export const lengths = { "SHA-1": 20, "SHA-256": 32, "SHA-384": 48, "SHA-512": 64 } as const;
 
-/** Readers of signatures by their encoding. */
+/** The readers of signatures, by encoding. */
 export const digests: Readonly<Record<"hex" | "base64", (length: number) => ReadDigest>> = {
   hex: hexOf,
   base64: base64Of,
 };
 
-/** Decoders of keys by their encoding. */
+/** The decoders of keys, by encoding. */
 export const keys: Readonly<
   Record<"utf8" | "base64" | "hex", (key: string) => Uint8Array | undefined>
 > = { utf8, base64: fromBase64, hex: fromHex };
@@ -87,7 +87,7 @@ const isFunction = (value: unknown) => typeof value === "function";
 const isKeyOf = (table: object, value: unknown) =>
   typeof value === "string" && Object.hasOwn(table, value);
 
-/** `text` is the rest of a sentence that begins with the name of the option. */
+/** Asserts that an option is valid. `text` continues the sentence that begins with the option's name. */
 const check = (ok: unknown, option: string, text: string) =>
   assertValid(ok, option, `\`${option}\` ${text}`);
 

@@ -1,23 +1,23 @@
 import { ReceiverConfigError, type SecretKey } from "@svc-webhooks/core";
 import { utf8 } from "./bytes.js";
 
-/** Throws unless `ok`. `text` states the cause and the fix in whole sentences, and never contains the key. */
+/** Throws unless `ok` is true. `text` states the cause and the fix in whole sentences, and never contains the key. */
 export function assertKey(ok: unknown, option: string, text: string): asserts ok {
   if (!ok) throw new ReceiverConfigError("invalid_secret", option, `\`${option}\` ${text}`);
 }
 
-/** Matches no text, the text of a missing value, and white space or a quote around a text. */
+/** Matches an empty text, the text of a missing value, and white space or a quote at either end of a text. */
 const notText = /^(undefined|null|NaN|\[object \w+\])?$|^[\s"'`]|[\s"'`]$/;
 
-/** Returns whether a value can be a key at all. Half of a character would become another one in UTF-8. */
+/** Returns whether a value can be a key at all. Excludes lone surrogates, which UTF-8 would replace. */
 const isKeyLike = (key: unknown) =>
   typeof key === "string" ? key.isWellFormed() && !notText.test(key) : isBytes(key);
 
 /**
- * Returns a `keyBytes`. It decodes texts; bytes are used as they are.
+ * Returns the `keyBytes` of a scheme, which decodes a text and returns bytes unchanged.
  *
  * @param decode returns undefined for a text that cannot be a key of this sender
- * @param text the cause and the fix for what cannot be a key
+ * @param text the cause and the fix for a value that cannot be a key
  * @param isKey whether bytes can be a key
  */
 export const keyReader =
@@ -38,7 +38,7 @@ export const keyReader =
   };
 
 /**
- * Returns a `keyBytes` for a sender whose key is the UTF-8 text of its secret.
+ * Returns the `keyBytes` of a sender whose key is the UTF-8 text of its secret.
  *
  * @param isText whether a text can be a key of this sender
  */
@@ -48,5 +48,5 @@ export const textKey = (
 ): ((key: SecretKey, option: string) => Uint8Array) =>
   keyReader((key) => (isText(key) ? utf8(key) : undefined), text);
 
-// Edge runtimes and test environments have several `Uint8Array` classes.
+// Checks the tag, not the class, because edge runtimes and test environments have several `Uint8Array` classes.
 const isBytes = (key: unknown) => Object.prototype.toString.call(key) === "[object Uint8Array]";

@@ -1,6 +1,6 @@
 import type { SignedBody } from "@svc-webhooks/core";
 
-/** Returns a body that is a JSON list as an event, whose type and only field are `name`; undefined for any other body. */
+/** Converts a body that is a JSON list to an event: `name` is its type and its field. Undefined for other bodies. */
 export function listIn(bytes: Uint8Array, name: string): SignedBody | undefined {
   try {
     const list: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));

@@ -1,6 +1,6 @@
 import type { MaybePromise } from "@svc-webhooks/core";
 
-/** Calls `use` with `value`, synchronously unless it is a promise. Edge runtimes have several `Promise` classes. */
+/** Calls `use` with `value`, synchronously unless it has a `then`: edge runtimes have several `Promise` classes. */
 export const andThen = <T, R>(
   value: MaybePromise<T>,
   use: (value: T) => MaybePromise<R>,

@@ -4,7 +4,7 @@ import type { HmacClaim } from "./hmac-key.js";
 import { inspectList } from "./signature-list.js";
 import { timeProblem } from "./time.js";
 
-/** A header such as `t=<seconds>,v1=<hex>`. */
+/** The form of a header such as `t=<seconds>,v1=<hex>`. */
 export interface PairForm {
   readonly header: string;
   readonly separator: string;
@@ -12,7 +12,7 @@ export interface PairForm {
   readonly time: string;
   /** The text before the signatures that are compared. Other parts are skipped. */
   readonly version: string;
-  /** The text between the time and the body in what is signed. */
+  /** The text between the time and the body in the signed message. */
   readonly between: string;
 }
 
@@ -24,7 +24,7 @@ export const pairInspector =
       lookup(header),
       { ...form, part: /^[^\s=]+=\S+$/, read: hexDigest },
       (signatures, times) => {
-        // Several times are not digits.
+        // Joins several times with commas, so that they are not digits and are refused.
         const seconds = times.join();
         const claim = { before: seconds + between, signatures };
         return timeProblem(header, seconds, receivedAt, toleranceMs) ?? { claim };

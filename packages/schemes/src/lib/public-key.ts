@@ -8,7 +8,7 @@ export interface PublicKeyClaim {
   readonly signatures: readonly Uint8Array[];
 }
 
-/** Returns an `importKey` for public keys, with WebCrypto. It compares every signature of a claim. */
+/** Returns an `importKey` that imports public keys with WebCrypto. An imported key tries every signature of a claim. */
 export const publicKeyImporter =
   (format: "raw" | "spki", algorithm: { name: string; namedCurve?: string; hash?: string }) =>
   async (bytes: Uint8Array): Promise<VerificationKey<PublicKeyClaim>> => {

@@ -1,14 +1,14 @@
 import type { Inspection } from "@svc-webhooks/core";
 
-/** The most signatures that a header may have: each costs a comparison. */
+/** The most signatures that a header may have, because each costs a comparison. */
 const mostSignatures = 5;
 
-/** The longest header of several signatures, in characters. */
+/** The maximum length of a signature's header, in characters. */
 const longestHeader = 1_024;
 
-/** A header that lists signatures by their version, such as `v1,<base64> v1a,<base64>` or `t=<seconds>,v1=<hex>`. */
+/** The form of a header with a list of signatures, such as `v1,<base64> v1a,<base64>` or `t=<seconds>,v1=<hex>`. */
 export interface ListForm<Signature> {
-  /** Undefined if the header is one signature. */
+  /** The text between two parts. Undefined if the header is one signature. */
   readonly separator: string | undefined;
   /** Matches one part, which does not begin with white space. */
   readonly part: RegExp;
@@ -21,8 +21,8 @@ export interface ListForm<Signature> {
 }
 
 /**
- * Inspects a header that has 1 to 5 signatures, each of the right form. Two headers, which arrive joined by `", "`, have
- * another form.
+ * Inspects a header that has 1 to 5 signatures, each of the right form. Two headers, which arrive joined by `", "`, are
+ * malformed.
  *
  * @param inspectRest inspects the times and the other headers
  */
@@ -36,7 +36,7 @@ export function inspectList<Signature, Claim>(
   if (header.length > longestHeader) return malformed;
   const signatures: Signature[] = [];
   const times: string[] = [];
-  // Without a separator, the only part is the header.
+  // Without a separator, the whole header is one part.
   for (const text of header.split(separator as string)) {
     if (!part.test(text)) return malformed;
     if (time && text.startsWith(time)) times.push(text.slice(time.length));

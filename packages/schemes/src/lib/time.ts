@@ -10,9 +10,9 @@ export interface TimedOptions {
 }
 
 /**
- * Returns the tolerance of a scheme.
+ * Checks the options of a scheme with a signed time, and returns its tolerance in milliseconds.
  *
- * @param most the maximum
+ * @param most the longest tolerance that the scheme allows, in milliseconds
  * @param names the scheme's other options
  * @throws ReceiverConfigError `invalid_option`, `unknown_option`
  */
@@ -33,10 +33,10 @@ export function toleranceOf(
 }
 
 /**
- * Returns what is wrong with a signed time, as it stands in the header. It is signed as text, so only digits are
- * accepted: a parsed number would accept other texts for the same signature.
+ * Returns the problem with a signed time, as the header has it, or undefined if there is none. Accepts only digits,
+ * because the text of the time is signed: several texts could parse to the same number.
  *
- * @param header the header that the text for the log names
+ * @param header the header to name in the text for the log
  * @param unitMs the milliseconds in the unit of the time: 1,000 or 1
  */
 export function timeProblem(
@@ -52,7 +52,7 @@ export function timeProblem(
   return hint ? { problem: "signature_stale", hint } : undefined;
 }
 
-/** Returns a hint if a signed time is further from the clock than tolerated. */
+/** Returns a hint if a signed time is further from the clock than `toleranceMs`, otherwise undefined. */
 export function staleness(
   header: string,
   signedAt: number,

@@ -7,7 +7,7 @@ import { secondsOf, signedBytes, type Signer, type SignOptions } from "./signer.
 
 type Body = string | Uint8Array;
 
-/** Resolves to the hex digits of the HMAC of a text and the body. */
+/** Resolves to the HMAC of a text followed by the body, in hex digits. */
 async function hexHmac(key: Uint8Array, before: string, body: Body, hash = "SHA-256") {
   const imported = await importWebHmac(key, hash);
   return imported.sign(signedBytes(before, body));
@@ -15,10 +15,10 @@ async function hexHmac(key: Uint8Array, before: string, body: Body, hash = "SHA-
 
 const toBase64Text = (hex: string) => toBase64(fromHex(hex) ?? new Uint8Array());
 
-/** Decodes a secret. A text that cannot be decoded has no bytes, and WebCrypto refuses them. */
+/** Returns the bytes of a decoded secret, or no bytes if it could not be decoded: WebCrypto refuses an empty key. */
 const decoded = (bytes: Uint8Array | undefined) => bytes ?? new Uint8Array();
 
-/** Returns the signer of Standard Webhooks with HMAC, whose headers begin with `prefix`. */
+/** Returns the HMAC signer of Standard Webhooks for headers that begin with `prefix`. */
 export const standardWebhooksSigner =
   (prefix: "webhook" | "svix"): Signer =>
   async (body, options) => {
@@ -51,7 +51,7 @@ export const githubSigner: Signer = async (
 ) => ({
   "x-hub-signature-256": `sha256=${await hexHmac(utf8(secret), "", body)}`,
   "x-github-delivery": deliveryId,
-  // The name of the event. The rest of the type is the `action` in the body.
+  // Sends only the event's name, because the rest of the type is the `action` in the body.
   "x-github-event": type.split(".")[0] ?? type,
 });
 

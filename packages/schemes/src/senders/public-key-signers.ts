@@ -3,13 +3,13 @@ import { concat, type Source } from "../lib/bytes.js";
 import { fromHex, toHex } from "../lib/hex.js";
 import { secondsOf, signedBytes, type Signer } from "./signer.js";
 
-/** PKCS #8 of an Ed25519 private key, up to its 32 bytes (RFC 8410, section 7). */
+/** The bytes that precede the 32 bytes of an Ed25519 private key in PKCS #8 (RFC 8410, section 7). */
 const pkcs8Start = /* @__PURE__ */ fromHex("302e020100300506032b657004220420") as Source;
 
 /** The algorithm of SendGrid's keys. */
 export const ecdsa = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" } as const;
 
-/** Resolves to the Ed25519 signature of a text and the body. */
+/** Resolves to the Ed25519 signature of a text followed by the body. */
 async function ed25519(seed: Uint8Array | undefined, before: string, body: string | Uint8Array) {
   const pkcs8 = concat(pkcs8Start, (seed ?? new Uint8Array()).subarray(0, 32));
   const key = await crypto.subtle.importKey("pkcs8", pkcs8 as Source, "Ed25519", false, ["sign"]);

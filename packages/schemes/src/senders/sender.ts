@@ -24,14 +24,14 @@ export interface SignatureForm {
   readonly encoding: "hex" | "base64";
   /** The text between two signatures in one header. Undefined if the sender sends one. */
   readonly separator?: string | undefined;
-  /** The headers with the delivery id. Empty if it is in the body. */
+  /** The headers with the delivery id. Empty if no header has it. */
   readonly idHeaders: readonly string[];
   /** The field of the body with the delivery id. Undefined if there is none. */
   readonly idField?: string | undefined;
 }
 
 /**
- * Returns the value of a signature's header in two parts: the text up to its last signature, and this signature.
+ * Splits the value of a signature's header into the text before its last signature, and that signature.
  *
  * @param prefix the text directly before a signature. May be empty
  *
@@ -49,19 +49,19 @@ export function splitAtSignature(value: string, prefix: string): readonly [strin
   return [value.slice(0, at), value.slice(at)];
 }
 
-/** The two halves of a key. They are equal for HMAC. */
+/** The secrets of both sides. For HMAC, they are the same. */
 export interface TestKeys {
-  /** The receiver's option `secret`, which verifies. */
+  /** The receiver's option `secret`, for verification. */
   readonly secret: string;
-  /** The option `secret` of `sign`. */
+  /** The option `secret` of `sign`, for signing. */
   readonly signingSecret: string;
 }
 
-/** The values that a body contains. */
+/** The values that `complete` puts into a body. */
 export interface BodyValues {
   readonly deliveryId: string;
   readonly type: string;
-  /** Epoch milliseconds. */
+  /** The time of signing, in epoch milliseconds. */
   readonly at: number;
 }
 
@@ -70,7 +70,7 @@ export interface Sender {
   readonly name: SenderName | "service";
   /** The sender's name in texts for people, such as `"Standard Webhooks (Ed25519)"`. */
   readonly label: string;
-  /** The scheme of its receivers, with the default options. */
+  /** The scheme that receivers use for the sender, with its default options. */
   readonly scheme: Scheme;
   /** Resolves to the headers with which the sender would send a body. */
   readonly sign: Signer;
@@ -93,15 +93,15 @@ export interface Sender {
    */
   readonly key: "text" | "encoded" | "public";
   readonly form: SignatureForm;
-  /** Whether a time is signed. */
+  /** Whether the signature covers a time. */
   readonly isTimed: boolean;
-  /** The field of the body with the time, in milliseconds. Undefined if it is in a header. */
+  /** The field of the body with the signed time, in milliseconds. Undefined if the time is in a header or absent. */
   readonly timeField?: string;
   /** Whether a delivery with another id is refused, because the id is signed. */
   readonly signsId: boolean;
   /** Whether a body is a list of events. */
   readonly sendsLists?: true;
-  /** The type of an event that has none. */
+  /** The type to use for an event without a type. */
   readonly type: string;
   /** Adds the members that the sender's bodies have and the event lacks. */
   readonly complete: (event: Readonly<Record<string, unknown>>, values: BodyValues) => unknown;

@@ -20,8 +20,8 @@ const scheme: Scheme<HmacClaim> = {
 };
 
 /**
- * Describes the service as one more sender, for tools that treat all alike. `senders` does not contain it, because a
- * receiver of the service has no scheme.
+ * Describes the service as one more sender, for tools that treat all senders alike. `senders` does not contain it,
+ * because a receiver for the service has no scheme.
  */
 export const service: Sender = {
   name: "service",

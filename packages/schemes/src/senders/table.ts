@@ -25,7 +25,7 @@ import {
 import type { Sender, SenderName, SignatureForm } from "./sender.js";
 import { discordPair, sendgridPair, sharedSecret, standardWebhooksPair } from "./test-keys.js";
 
-/** Returns the name of an event and its action, which some senders send separately. */
+/** Splits a type into the name of the event and its action, which some senders send separately. */
 function parted(type: string): { readonly name: string; readonly action: string | undefined } {
   const [name = type, action] = type.split(".", 2);
   return { name, action };
@@ -33,7 +33,7 @@ function parted(type: string): { readonly name: string; readonly action: string 
 
 const isoTime = (at: number) => new Date(at).toISOString();
 
-/** Returns the parts that all senders of Standard Webhooks share. */
+/** Returns the members that all senders of Standard Webhooks share. */
 const likeStandardWebhooks = (prefix: "webhook" | "svix", version: "v1" | "v1a") =>
   ({
     form: {
@@ -231,7 +231,7 @@ const rows: Readonly<Record<SenderName, Row>> = {
       version: 1,
       application_id: "1",
       type: 1,
-      // The hash of the body is its id, so events need something that differs.
+      // Makes each body differ, because the delivery id is the hash of the body.
       event: { type, timestamp: isoTime(at), data: { user: { id: deliveryId } } },
       ...event,
     }),

@@ -5,7 +5,7 @@ import type { Sender, TestKeys } from "./sender.js";
 
 const random = (length: number) => crypto.getRandomValues(new Uint8Array(length));
 
-/** Returns a generator of one random secret for both sides: a prefix, and bytes in hex digits or base64. */
+/** Returns a function that generates one random secret for both sides: a prefix, then bytes in hex digits or base64. */
 export const sharedSecret =
   (
     prefix: string,
@@ -21,7 +21,7 @@ export const sharedSecret =
 async function ed25519Pair() {
   const pair = await crypto.subtle.generateKey("Ed25519", true, ["sign", "verify"]);
   const { d = "" } = await crypto.subtle.exportKey("jwk", pair.privateKey);
-  // JWK has base64url without padding. 32 bytes are 43 digits and one `=`.
+  // Adds the padding that JWK's base64url lacks: 32 bytes are 43 digits and one `=`.
   const seed = fromBase64(`${d.replaceAll("-", "+").replaceAll("_", "/")}=`) ?? new Uint8Array();
   return { seed, point: new Uint8Array(await crypto.subtle.exportKey("raw", pair.publicKey)) };
 }
