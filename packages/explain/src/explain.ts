@@ -15,7 +15,7 @@ export interface ExplainRequest {
   readonly before?: string | undefined;
   /**
    * The current secret, or a list of all secrets that are currently valid. `first_difference` uses the signature made
-   * with the first one.
+   * with the first secret.
    */
   readonly secrets: SecretKey | readonly SecretKey[];
   /**
@@ -29,13 +29,13 @@ export interface ExplainRequest {
    */
   readonly otherSecrets?: readonly SecretKey[] | undefined;
   /**
-   * Whether to look only for mistakes that are found with little work, for values that anyone may send: no combinations,
-   * no bodies that were cut, and changes of the body only if it has at most 8,192 bytes. Default: false.
+   * Whether to look only for mistakes that are found with little work, for values that anyone can send: no
+   * combinations, no bodies that were cut, and changes of the body only if it has at most 8,192 bytes. Default: false.
    */
   readonly quick?: boolean | undefined;
 }
 
-/** Explains why a signature differs from the correct one. Contains no secret. */
+/** The reason why a signature differs from the correct one. It contains no secret. */
 export interface Explanation {
   /**
    * `same`: the value is exactly the signature of the body with a current secret. `known_mistake`: `mistake` names the
@@ -51,9 +51,9 @@ export interface Explanation {
   /** The first difference between the signed bytes and the body. Present if the mistake changed the body. */
   readonly body_difference?: BodyDifference;
   /**
-   * The ids of the mistakes that were checked before the verdict, and `combinations` for combinations of two.
-   * `combinations` is absent if the body has more than 16,384 bytes, or if there are more than 10,000 of them. Mistakes
-   * that change the body are absent if it has more than 4 MiB. With `quick`, more are absent.
+   * The ids of the mistakes that were checked before the verdict, and `combinations` for combinations of two mistakes.
+   * `combinations` is absent if the body has more than 16,384 bytes, or if there are more than 10,000 combinations.
+   * Mistakes that change the body are absent if it has more than 4 MiB. With `quick`, more ids are absent.
    */
   readonly checked: readonly (MistakeId | "combinations")[];
 }
@@ -84,13 +84,13 @@ export interface BodyDifference {
 
 /**
  * Names the mistake that made a signature wrong, such as a body that was parsed and serialized again, or a secret with
- * a newline. It computes the signature that each known mistake would produce, then those of combinations, until one
- * matches the value. A mistake is never accepted: only the correct signature results in `same`. Upper-case hex digits,
- * which `verify` accepts, are a mistake here.
+ * a newline. It computes the signature that each known mistake would produce, then those of combinations of mistakes,
+ * until a signature matches the value. A mistake is never accepted: only the correct signature results in `same`.
+ * Upper-case hex digits, which `verify` accepts, are a mistake here.
  *
- * Hostile bodies and values never cause an error. The work is bounded: about a hundred digests of a body, some 2,000
- * of a body that was cut, and up to 10,000 more if it has at most 16,384 bytes. The function yields to the event loop after at most 1,000 digests, and
- * between the variants of a larger body.
+ * Hostile bodies and values never cause an error. The work is bounded: about a hundred digests of a body, some 2,000 of
+ * a body that was cut, and up to 10,000 more if the body has at most 16,384 bytes. The function yields to the event
+ * loop after at most 1,000 digests, and between the variants of a larger body.
  *
  * @throws ReceiverConfigError (as a rejection) `invalid_secret` for a current secret that a receiver would reject, or
  *   if there is none; `invalid_option` for a body that is not bytes
@@ -109,14 +109,14 @@ export interface BodyDifference {
  * ```
  */
 export async function explain(request: ExplainRequest): Promise<Explanation> {
-  // JavaScript callers may pass a string, whose encoded bytes may differ from those received. The check uses the tag,
-  // not the class: edge runtimes and test environments have several `Uint8Array` classes.
+  // Refuses a string, which JavaScript callers may pass, because its encoded bytes may differ from those received.
+  // Checks the tag, not the class, because edge runtimes and test environments have several `Uint8Array` classes.
   assertValid(
     Object.prototype.toString.call(request.body) === "[object Uint8Array]",
     "body",
     "`body` must be the bytes that were received, as a Uint8Array or a Buffer.",
   );
-  // The bytes are copied, because the caller may reuse them while this function awaits.
+  // Copies the bytes, because the caller may reuse them while this function awaits.
   const body = new Uint8Array(request.body);
   const signature = request.signature ?? "";
   const secrets = isList(request.secrets) ? request.secrets : [request.secrets];
@@ -147,13 +147,13 @@ export async function explain(request: ExplainRequest): Promise<Explanation> {
   };
 }
 
-// `Array.isArray` does not narrow to readonly arrays.
+// Needed because `Array.isArray` does not narrow to readonly arrays.
 const isList = (secrets: ExplainRequest["secrets"]): secrets is readonly SecretKey[] =>
   Array.isArray(secrets);
 
 async function nextStep(message: Uint8Array<ArrayBuffer>): Promise<string> {
   const sha256 = toHex(new Uint8Array(await crypto.subtle.digest("SHA-256", message)));
-  return `Print the length and the SHA-256 of the bytes that your code signs. The correct signature covers ${message.length} bytes, with the SHA-256 ${sha256}. If yours are the same, the secret or the algorithm differs; otherwise, the bytes do.`;
+  return `Print the length and the SHA-256 of the bytes that your code signs. The correct signature covers ${message.length} bytes, with the SHA-256 ${sha256}. If your values are the same, the secret or the algorithm differs. Otherwise, the bytes differ.`;
 }
 
 function firstDifference(signed: string, yours: string): FirstDifference {

@@ -1,7 +1,7 @@
 /** A known mistake: its name, what the code did wrong, and the fix. */
 export interface Mistake {
   readonly id: MistakeId;
-  /** The description, in whole sentences: one per mistake if several combine. */
+  /** The description, in whole sentences. If mistakes combine, it describes each of them. */
   readonly text: string;
   /** The fix, in whole sentences. */
   readonly remedy: string;
@@ -63,7 +63,7 @@ const wholeSecret =
 const hexOnce = 'Encode the digest as hex exactly once: `digest("hex")`.';
 
 export const mistakes: Readonly<Record<MistakeId, Omit<Mistake, "id">>> = {
-  // The value
+  // Mistakes in the value
   missing_signature: {
     text: "The value is missing or empty.",
     remedy: "Read the `X-SVC-Signature` header, and check that no proxy removes it.",
@@ -107,7 +107,7 @@ export const mistakes: Readonly<Record<MistakeId, Omit<Mistake, "id">>> = {
     remedy: "Keep all 64 hex digits.",
   },
 
-  // The algorithm
+  // Mistakes in the algorithm
   sha1: { text: "The HMAC uses SHA-1.", remedy: "Use HMAC-SHA256." },
   sha512: { text: "The HMAC uses SHA-512.", remedy: "Use HMAC-SHA256." },
   swapped: {
@@ -123,7 +123,7 @@ export const mistakes: Readonly<Record<MistakeId, Omit<Mistake, "id">>> = {
     remedy: "Use an HMAC with the secret as its key.",
   },
 
-  // The key
+  // Mistakes in the key
   old_secret: {
     text: "The key is an old secret.",
     remedy:
@@ -155,7 +155,7 @@ export const mistakes: Readonly<Record<MistakeId, Omit<Mistake, "id">>> = {
     remedy: "Check the name of the variable that contains the secret, and check that it is set.",
   },
 
-  // The body
+  // Mistakes in the body
   newline_added: {
     text: "The signed body has an extra newline at the end.",
     remedy: rawBytes,
@@ -209,8 +209,8 @@ export const mistakes: Readonly<Record<MistakeId, Omit<Mistake, "id">>> = {
     remedy: rawBytes,
   },
   split_characters: {
-    text: "The chunks of the body were decoded one by one, which damaged a character that two chunks share.",
-    remedy: "Collect the bytes of all chunks, join them as bytes, and sign those.",
+    text: "The chunks of the body were decoded one by one, which damaged a character that was split between two chunks.",
+    remedy: "Join the bytes of all chunks, and sign the result.",
   },
   ascii: {
     text: "The body was decoded or encoded as ASCII before signing, which replaced or removed all other characters.",
@@ -232,13 +232,13 @@ export const mistakes: Readonly<Record<MistakeId, Omit<Mistake, "id">>> = {
     remedy: rawBytes,
   },
   doubled_body: {
-    text: "The body was signed twice in a row, as one text.",
-    remedy: "Collect the bytes of each request in a buffer of its own.",
+    text: "Two copies of the body, one after the other, were signed as one text.",
+    remedy: "Collect the bytes of each request in a separate buffer.",
   },
   cut_body: {
     text: "Only the start of the body was signed.",
     remedy:
-      "Read the body to its end before you sign it. Its length is a number of bytes, not of characters.",
+      "Read the body to its end before you sign it. Count its length in bytes, not in characters.",
   },
   empty_body: {
     text: "An empty body was signed.",

@@ -10,11 +10,11 @@ export type { Judgement, SenderMistake };
 export { describeMs } from "./senders/describe-ms.js";
 export type { SenderMistakeId } from "./senders/mistake.js";
 
-/** A request of a sender, as it arrived. */
+/** A request from a sender, as it arrived. */
 export interface SenderRequest {
-  /** The name of a known sender, or the scheme of another one. */
+  /** The name of a known sender, or the scheme of another sender. */
   readonly scheme: SenderName | Scheme;
-  /** The names and values of the headers. Instances of `Headers` fit. */
+  /** The names and values of the headers, such as a `Headers` object. */
   readonly headers: Iterable<readonly [name: string, value: string]>;
   /** The exact bytes of the body. */
   readonly body: Uint8Array;
@@ -35,11 +35,11 @@ export interface ExplainSenderRequest extends SenderRequest {
    * Default: none.
    */
   readonly previousSecrets?: readonly string[] | undefined;
-  /** Whether to look only for mistakes that are found with little work, like that of `explain`. Default: false. */
+  /** Whether to look only for mistakes that are found with little work, like `quick` of `explain`. Default: false. */
   readonly quick?: boolean | undefined;
 }
 
-/** Explains why a receiver refuses a request. Contains no secret. */
+/** The outcome of a request, and the reason if a receiver refuses it. It contains no secret. */
 export interface RequestExplanation extends Judgement {
   /** The cause. Present if a known mistake explains why the signature is refused. */
   readonly mistake?: SenderMistake;
@@ -54,7 +54,7 @@ export interface RequestExplanation extends Judgement {
  * Resolves to the outcome that a request would have in a receiver with this scheme and a handler that does nothing.
  *
  * @throws ReceiverConfigError (as a rejection) `invalid_secret` for a secret that the scheme refuses, `invalid_option`
- *   for an unknown sender, a body that is not bytes, headers that are not pairs of strings, or a time that is not finite
+ *   for an unknown sender, a body that is not bytes, headers other than pairs of strings, or a time that is not finite
  *
  * @example
  * ```ts
@@ -75,14 +75,14 @@ export async function judgeRequest(request: JudgeRequest): Promise<Judgement> {
 }
 
 /**
- * Judges a request like {@link judgeRequest}, and names the mistake that made its signature wrong: those that
- * `explain` knows, and those that are common with a sender, such as the header of another scheme, a time in
- * milliseconds, or a clock that is wrong. A mistake is never accepted.
+ * Judges a request like {@link judgeRequest}, and names the mistake for which it is refused: one that `explain` knows,
+ * or one that is common with senders, such as the header of another scheme, a time in milliseconds, or a wrong clock. A
+ * mistake is never accepted.
  *
  * Hostile headers and bodies never cause an error. The work is bounded like that of `explain`.
  *
  * @throws ReceiverConfigError (as a rejection) `invalid_secret` for a secret that the scheme refuses, `invalid_option`
- *   for an unknown sender, a body that is not bytes, headers that are not pairs of strings, or a time that is not finite
+ *   for an unknown sender, a body that is not bytes, headers other than pairs of strings, or a time that is not finite
  *
  * @example
  * ```ts
@@ -107,7 +107,7 @@ export async function explainRequest(request: ExplainSenderRequest): Promise<Req
   const refused = { scheme, arrived, judgement, secret, previousSecrets, quick };
   const mistake = await explainRefusal(refused);
   if (mistake) return { ...judgement, mistake };
-  // Without a well-formed signature, neither the secret nor the body is to blame.
+  // Compares values only for a well-formed signature. Otherwise, neither the secret nor the body is to blame.
   const { code } = judgement.outcome;
   if (code !== "signature_mismatch" && code !== "signature_stale") return judgement;
   return { ...judgement, next_step: await nextStep(refused) };
@@ -142,6 +142,6 @@ function arrivedOf({ headers, body, at = Date.now() }: SenderRequest): Arrived {
     "headers",
     "Each item of `headers` must be a name and a value, both strings.",
   );
-  // The bytes are copied, because the caller may reuse them while these functions await.
+  // Copies the bytes, because the caller may reuse them while these functions await.
   return { headers: pairs, body: new Uint8Array(body), at };
 }

@@ -18,8 +18,8 @@ export interface BodyVariant {
 }
 
 /**
- * Yields variants one at a time, because together they would need a hundred times the memory of the body. Yields
- * undefined where the caller can let other work run.
+ * Yields the variants of a body one at a time, because together they would need a hundred times the memory of the body.
+ * Yields undefined where the caller can let other work run.
  *
  * @param combine whether to include variants that combine several mistakes
  */
@@ -68,7 +68,7 @@ export function* bodyVariants(body: Bytes, combine: boolean): Generator<BodyVari
   }
 }
 
-/** Returns a body of which the characters outside ASCII were replaced, in the ways of several languages, or removed. */
+/** Returns the body with its non-ASCII characters, if any, replaced as several languages do it, or removed. */
 function asciiOf(raw: string, text: string): readonly Bytes[] {
   const texts = [
     text.replaceAll(/[^\0-\x7f]/g, "?"),
@@ -80,14 +80,14 @@ function asciiOf(raw: string, text: string): readonly Bytes[] {
   return /[^\0-\x7f]/.test(raw) ? texts.map(utf8) : [];
 }
 
-/** The most variants of a small body of one kind, and the most bytes of those of a larger one. */
+/** The limits for each kind of variant: the number for a small body, and the total bytes for a larger body. */
 const most = { small: 1_024, bytes: 16_777_216 };
 
 /**
- * Yields the body as buggy code has it that reads it in chunks: with a character that was cut between two of them, or
- * without its end. There are too many of these variants to be combined with other mistakes.
+ * Yields the body as code with an error in reading chunks may sign it: with a character damaged between two chunks, or
+ * without its end. There are too many of these variants to combine them with other mistakes.
  *
- * @param isSmall whether to cut off the end at each of the first places, and not only at likely ones
+ * @param isSmall whether to cut off the end at each of the first positions, and not only at likely positions
  */
 export function* cutVariants(body: Bytes, isSmall: boolean): Generator<BodyVariant> {
   const decode = (from: number, to: number) => utf8(textOf(body.subarray(from, to)));

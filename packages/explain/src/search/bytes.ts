@@ -2,7 +2,7 @@ export type Bytes = Uint8Array<ArrayBuffer>;
 
 export const utf8 = (text: string): Bytes => new TextEncoder().encode(text);
 
-/** Returns two runs of bytes as one; the second itself if the first is empty. */
+/** Joins two byte arrays. Returns `second` itself if `first` is empty. */
 export function concat(first: Bytes, second: Bytes): Bytes {
   if (first.length === 0) return second;
   const all = new Uint8Array(first.length + second.length);
@@ -19,7 +19,7 @@ export const fromHex = (hex: string): Bytes =>
 
 /** Converts bytes to a string with one character per byte. */
 export function toBinary(bytes: Uint8Array): string {
-  // The number of arguments in a call is limited.
+  // Converts in chunks, because the number of arguments in a call is limited.
   const size = 8_192;
   const chunks = Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) =>
     String.fromCharCode(...bytes.subarray(index * size, (index + 1) * size)),
@@ -52,7 +52,7 @@ export function fromBase64(text: string): Bytes {
     .replaceAll("-", "+")
     .replaceAll("_", "/")
     .replaceAll(/[^A-Za-z0-9+/]/g, "");
-  // A single digit at the end encodes less than a byte.
+  // Drops a single digit at the end, because it encodes less than a byte.
   return fromBinary(atob(kept.length % 4 === 1 ? kept.slice(0, -1) : kept));
 }
 

@@ -9,14 +9,14 @@ export const unescaped = (json: string): string =>
       if (digits === undefined) return given === String.raw`\/` ? "/" : given;
       return JSON.stringify(String.fromCharCode(parseInt(digits, 16))).slice(1, -1);
     })
-    // A surrogate pair is escaped as two code units.
+    // Joins surrogate pairs, which are two escapes and are still escaped after the first step.
     .replaceAll(/\\u(d[89ab]..)\\u(d[c-f]..)/g, (_pair, high: string, low: string) =>
       String.fromCharCode(parseInt(high, 16), parseInt(low, 16)),
     );
 
 /**
  * Returns a function that compares another serialisation of the same JSON with the body. It returns the mistake if
- * either escapes characters that the other does not, or undefined if both escape the same ones.
+ * either text escapes characters that the other does not, or undefined if both escape the same characters.
  */
 export function escapeMistake(body: string): (text: string) => MistakeId | undefined {
   const before = escapesOf(body);

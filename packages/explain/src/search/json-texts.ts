@@ -5,7 +5,7 @@ import type { MistakeId } from "../mistakes.js";
 export interface JsonText {
   readonly id: MistakeId;
   readonly text: string;
-  /** Whether tools also write it with a trailing newline. */
+  /** Whether tools also write this text with a trailing newline. */
   readonly file: boolean;
 }
 
@@ -31,8 +31,8 @@ const layouts: readonly Layout[] = [
 ];
 
 /**
- * Returns the most characters of indentation for JSON of a length. JSON that needs more is skipped: indentation grows
- * with the square of the depth, so that a body of 400 kB could need gigabytes.
+ * Returns the maximum number of indentation characters for JSON of this length. JSON that needs more is skipped,
+ * because indentation grows with the square of the depth: a body of 400 kB could need gigabytes.
  */
 export const mostIndentation = (length: number): number => 65_536 + 8 * length;
 
@@ -46,13 +46,13 @@ const escaped = (character: string) => `\\u${codeUnit(character)}`;
 const styles: readonly ((json: string) => string)[] = [
   (json) => json,
   (json) => json.replaceAll("/", String.raw`\/`),
-  // Python
+  // Python escapes DEL and all characters outside ASCII.
   (json) => json.replaceAll(/[^\0-~]/g, escaped),
-  // PHP
+  // PHP escapes all characters outside ASCII, and slashes.
   (json) => json.replaceAll(/[^\0-\x7f]/g, escaped).replaceAll("/", String.raw`\/`),
-  // Go and Rails
+  // Go and Rails escape HTML's special characters and line separators.
   (json) => json.replaceAll(/[<>&\u2028\u2029]/g, escaped),
-  // .NET
+  // .NET escapes quotes and more characters as code units with upper-case digits.
   (json) =>
     json
       .replaceAll(/\\./g, (given) => (given === String.raw`\"` ? String.raw`\u0022` : given))
@@ -72,7 +72,7 @@ export function* jsonTexts(body: string): Generator<JsonText | undefined> {
   const mistakeIn = escapeMistake(body);
   for (const text of styled(kept)) yield { id: mistakeIn(text) ?? compact.id, text, file: false };
 
-  // JavaScript may change numbers, duplicate keys and the order of keys; other languages keep them.
+  // Uses both forms: JavaScript may change numbers, duplicate keys and the order of keys; other languages keep them.
   const stringified = attempt(() => JSON.stringify(parsed));
   yield undefined;
   const laidOut = layOut(tokensOf(kept), compact);
@@ -111,7 +111,7 @@ export function* jsonTexts(body: string): Generator<JsonText | undefined> {
 function* styled(json: string): Generator<string> {
   for (const [index, write] of styles.entries()) {
     const text = write(json);
-    // Most bodies contain nothing to escape.
+    // Skips a style that changes nothing: most bodies contain nothing to escape.
     if (index === 0 || text !== json) yield text;
   }
 }
@@ -134,8 +134,8 @@ const keysOf = (json: string): readonly string[] =>
   tokensOf(json).filter((_, index, tokens) => tokens[index + 1] === ":");
 
 /**
- * Returns the result, or undefined if `run` throws. Besides invalid JSON, the cause may be a stack overflow: deeply
- * nested values overflow the stack of a serialiser, and millions of escapes that of a regular expression.
+ * Returns the result of `run`, or undefined if it throws. Besides invalid JSON, the cause may be a stack overflow:
+ * deeply nested values overflow the stack of a serialiser, and millions of escapes that of a regular expression.
  */
 function attempt<T>(run: () => T): T | undefined {
   try {

@@ -15,13 +15,13 @@ export const exactKeys = (
 ): readonly KeyVariant[] =>
   keys.map((key) => ({ ids, key: typeof key === "string" ? utf8(key) : new Uint8Array(key) }));
 
-/** Returns the secrets of other endpoints as keys, and the keys that buggy code may make of them. */
+/** Returns the secrets of other endpoints as keys, and the keys that buggy code may derive from them. */
 export const otherKeys = (others: readonly SecretKey[]): readonly KeyVariant[] => [
   ...exactKeys(others, ["other_secret"]),
   ...others.flatMap((key) => spoilt(key, ["other_secret"])),
 ];
 
-/** Returns distinct keys. The current secrets come first, with no mistakes. */
+/** Returns the keys that code may have used, without duplicates. The current secrets come first, with no mistakes. */
 export function keyVariants(
   current: readonly SecretKey[],
   previous: readonly SecretKey[],

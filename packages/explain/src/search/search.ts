@@ -13,7 +13,7 @@ import { obviousMistake, parseValue, valueMistakes } from "./value.js";
 export interface Found {
   readonly found: readonly MistakeId[];
   readonly checked: readonly (MistakeId | "combinations")[];
-  /** The bytes that were signed instead of the body. */
+  /** The bytes that were signed instead of the body. Undefined if the body itself was signed, or nothing was found. */
   readonly body?: Bytes | undefined;
 }
 
@@ -29,7 +29,7 @@ interface Candidate {
   readonly method: Method;
 }
 
-/** Returns the size of the largest body of which changes are looked for. In a quick search, all of them take 0.1 s. */
+/** Returns the size of the largest body whose variants are tried. In a quick search, all variants take 0.1 s. */
 export const changedBodyBytes = (isQuick: boolean): number => (isQuick ? 8_192 : 4 * 1_048_576);
 
 /**
@@ -39,7 +39,7 @@ export const changedBodyBytes = (isQuick: boolean): number => (isQuick ? 8_192 :
 const limits = {
   combinations: 10_000,
   combinedBodyBytes: 16_384,
-  /** There may be many secrets of other endpoints, so only these are combined with other mistakes. */
+  /** The number of other endpoints' secrets that are combined with other mistakes: there may be many secrets. */
   combinedOthers: 5,
 };
 
@@ -69,7 +69,7 @@ function product(
 }
 
 /**
- * Compares the value with the digest that each mistake produces, then with those of combinations.
+ * Compares the value with the digest that each mistake produces, then with those of combinations of mistakes.
  *
  * @param before the bytes that are signed before the body
  * @param isQuick whether to omit combinations, bodies that were cut, and changes of larger bodies
@@ -99,7 +99,7 @@ export async function search(
 
   let digests = 0;
 
-  /** Returns the mistakes of the first candidate that produces the value. */
+  /** Resolves to the mistakes of the first candidate that produces the value, or to undefined if none does. */
   async function compare(candidates: readonly Candidate[]): Promise<Found | undefined> {
     for (let index = 0; index < candidates.length; index += batch) {
       const some = candidates.slice(index, index + batch);
@@ -143,7 +143,7 @@ export async function search(
   const bodies = [exact];
   const seen = new Set(isSmall ? [toBinary(body)] : []);
   for (const variant of variants) {
-    // Building a variant of a large body is slow too.
+    // Lets other work run before each variant, because building a variant of a large body is slow too.
     if (!isSmall) await turn();
     if (!variant) continue;
     if (isSmall) {

@@ -38,7 +38,7 @@ export function obviousMistake(
   secrets: readonly SecretKey[],
 ): MistakeId | undefined {
   if (given.trim() === "") return "missing_signature";
-  // A shorter secret could be part of a digest by chance.
+  // Ignores secrets of fewer than 8 characters, which could be part of a digest by chance.
   const holds = (secret: SecretKey) =>
     typeof secret === "string" && secret.length >= 8 && given.includes(secret);
   if (secrets.some(holds)) return "secret_in_value";
@@ -47,7 +47,7 @@ export function obviousMistake(
     : undefined;
 }
 
-/** Parses a value once, because it is compared with thousands of digests. */
+/** Parses a value, and returns the function that compares digests with it. There may be thousands of digests. */
 export function parseValue(given: string): MistakesIn {
   if (given.length > longest) return () => undefined;
   const value = given
@@ -55,7 +55,7 @@ export function parseValue(given: string): MistakesIn {
     .replaceAll(/^(?:[\s"'`[]|b(?=['"]))+|[\s"'`\]]+$/g, "");
   const [, prefix = "", decorated = ""] =
     /^((?:[A-Za-z][\w-]{0,15}[=:]\s*){0,3})(.*)$/s.exec(value) ?? [];
-  // Python writes bytes as b'…', and several languages write hex with 0x.
+  // Removes the b'…' that Python writes around bytes, and the 0x that several languages write before hex.
   const digits = decorated.replace(/^(?:b?['"]|0x(?=[0-9a-f]+$))/i, "");
   const encoding = encodingOf(digits);
   const decoration: readonly MistakeId[] =

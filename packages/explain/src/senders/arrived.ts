@@ -1,4 +1,4 @@
-/** A request of a sender. */
+/** A request from a sender, with checked members. */
 export interface Arrived {
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body: Uint8Array<ArrayBuffer>;
@@ -6,7 +6,7 @@ export interface Arrived {
   readonly at: number;
 }
 
-/** Returns a header by its lower-case name. Repeated values are joined (RFC 9110, section 5.3). */
+/** Returns the value of a header, or undefined if it is absent. Joins repeated values (RFC 9110, section 5.3). */
 export function headerOf(
   { headers }: Pick<Arrived, "headers">,
   lowerCaseName: string,

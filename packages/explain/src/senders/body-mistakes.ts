@@ -24,7 +24,7 @@ function originalsOf(body: Uint8Array): readonly (readonly [text: string, origin
   ];
 }
 
-/** Returns an upper bound of the characters that an indentation of one character adds to JSON. */
+/** Returns an upper bound for the number of characters that indentation by one character per level adds to JSON. */
 function spacesIn(json: string): number {
   let [spaces, depth] = [0, 0];
   for (const [one] of json.matchAll(/[[\]{},]/g)) {
@@ -40,7 +40,7 @@ function jsonOf(text: string): readonly string[] {
     const value: unknown = JSON.parse(text);
     const compact = JSON.stringify(value);
     const [spaces, most] = [spacesIn(compact), mostIndentation(compact.length)];
-    // Twilio SendGrid writes each event of a list on a line of its own.
+    // Adds the form of Twilio SendGrid, which writes each event of a list on a separate line.
     const list = Array.isArray(value) ? value.map((one) => JSON.stringify(one)) : undefined;
     const indents = [2, 4].filter((indent) => indent * spaces <= most);
     return [
@@ -54,8 +54,8 @@ function jsonOf(text: string): readonly string[] {
 }
 
 /**
- * The body was changed, and only a receiver can compare the signature: it is made with a private key, or with a hash
- * other than SHA-256.
+ * Finds a change of the body if only a receiver can compare the signature, because it is made with a private key or
+ * with a hash other than SHA-256.
  */
 export const changedBody: Look = async ({ scheme, arrived, secret, quick }) => {
   if (hmacClaimOf(scheme, arrived) || arrived.body.length > changedBodyBytes(quick))

@@ -1,5 +1,5 @@
 /**
- * Describes a duration in its largest unit and the seconds.
+ * Describes a duration in the largest unit of which it has at least two, and in seconds.
  *
  * @example
  * ```ts

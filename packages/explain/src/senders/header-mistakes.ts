@@ -12,7 +12,7 @@ async function hexSha1(secret: string, body: Uint8Array<ArrayBuffer>): Promise<s
   return toHex(new Uint8Array(await crypto.subtle.sign("HMAC", key, body)));
 }
 
-/** GitHub's older signature is in the request, or in the header of the newer one. */
+/** Finds GitHub's older signature, in its own header or in the header of the newer signature. */
 const sha1Header: Look = async ({ scheme, arrived, secret }) => {
   const wanted = "x-hub-signature-256";
   if (scheme.headers[0] !== wanted) return undefined;
@@ -54,7 +54,7 @@ const noSender: Look = async ({ arrived }) =>
           "Remove `scheme` from the receiver: without a scheme, it verifies the signature of the service.",
       };
 
-/** The header is that of the scheme, but its version is that of a scheme with other keys. */
+/** Finds a signature in the scheme's own header whose version belongs to another sender. */
 const otherVersion: Look = async ({ scheme, arrived }) => {
   const header = (name: string) => headerOf(arrived, name) ?? "";
   const other = Object.values(senders).find(
@@ -99,7 +99,7 @@ const repeated: Look = async ({ scheme, arrived }) => {
 
 const decoration = /[\s"'`]/;
 
-/** Removes white space and quotes from both ends. A regular expression would take quadratic time to find the last. */
+/** Removes white space and quotes from both ends. A regular expression would take quadratic time for the second end. */
 function strip(value: string): string {
   let [start, end] = [0, value.length];
   while (start < end && decoration.test(value.charAt(start))) start += 1;

@@ -3,10 +3,10 @@ import type { HmacClaim } from "@svc-webhooks/schemes";
 import { concat, utf8 } from "../search/bytes.js";
 import { headerOf, type Arrived } from "./arrived.js";
 
-/** A digest of SHA-256. The search reports every other hash as a mistake, even the one that a scheme requires. */
+/** Returns whether a signature is a SHA-256 digest, because the search reports every other hash as a mistake. */
 const isDigest = (one: unknown) => typeof one === "string" && /^[\da-f]{64}$/.test(one);
 
-/** Returns what the headers claim, if the scheme's signatures are HMACs with SHA-256 and the claim is not stale. */
+/** Returns the claim in the headers if it is well-formed and not stale, and its signatures are HMACs with SHA-256. */
 export function hmacClaimOf(scheme: Scheme, arrived: Arrived): HmacClaim | undefined {
   const { claim } = scheme.inspect((name) => headerOf(arrived, name) ?? "", arrived.at);
   const { before, signatures } = Object(claim) as Partial<HmacClaim>;

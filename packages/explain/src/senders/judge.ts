@@ -9,7 +9,7 @@ import {
 import { outcomeText, type OutcomeText } from "@svc-webhooks/core/outcomes";
 import { headerOf, type Arrived } from "./arrived.js";
 
-/** The outcome of a request, and the line that the receiver logged. */
+/** The outcome of a request, and the texts that the receiver logs for it. */
 export interface Judgement {
   readonly outcome: Outcome;
   /** Whether the signature is genuine and its time is tolerated. */
@@ -19,12 +19,12 @@ export interface Judgement {
   readonly details: string;
 }
 
-/** The largest `maxBodyBytes` of a receiver. */
+/** The largest `maxBodyBytes` that a receiver accepts. */
 const mostBytes = 104_857_600;
 
 /**
- * Receives a request with a receiver that has one handler, which does nothing. Each call has a new receiver, so a
- * copy is not a duplicate.
+ * Passes a request to a receiver whose only handler does nothing. Each call creates a new receiver, so a copy of a
+ * request is not a duplicate.
  *
  * @throws ReceiverConfigError (as a rejection) for a secret that the scheme refuses
  */
@@ -36,7 +36,7 @@ export async function judge(scheme: Scheme, secret: Secrets, arrived: Arrived): 
   const receiver = createReceiver({
     scheme,
     secret,
-    // The time of day does not pass.
+    // Judges a signed time by the time of arrival, even if the time of day changes meanwhile.
     clock: { ...systemClock, now: () => arrived.at },
     maxBodyBytes: mostBytes,
     logProcessed: false,

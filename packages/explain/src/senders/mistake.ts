@@ -5,7 +5,7 @@ import type { MistakeId } from "../mistakes.js";
 import type { Arrived } from "./arrived.js";
 import type { Judgement } from "./judge.js";
 
-/** The name of a known mistake with the requests of a sender. */
+/** The name of a known mistake in a sender's request. */
 export type SenderMistakeId =
   | MistakeId
   | "sha1_header"
@@ -18,7 +18,7 @@ export type SenderMistakeId =
   | "body_changed"
   | "stale";
 
-/** A known mistake with the requests of a sender. */
+/** A known mistake in a sender's request. */
 export interface SenderMistake {
   readonly id: SenderMistakeId;
   /** The description, in whole sentences. */
@@ -28,7 +28,7 @@ export interface SenderMistake {
   /** The first difference between the signed bytes and the body. Present if `explain` found how the body changed. */
   readonly body_difference?: BodyDifference | undefined;
   /**
-   * The sender whose scheme fits the request. Present if the id is `other_scheme`, unless the request is from the service,
+   * The sender whose scheme fits the request. Present if the id is `other_scheme`, unless the service sent the request,
    * which needs no scheme.
    */
   readonly sender?: SenderName | undefined;
@@ -44,5 +44,5 @@ export interface Refused {
   readonly quick: boolean;
 }
 
-/** Returns the mistake if it explains the refusal. */
+/** Looks for a mistake. Resolves to the mistake if it explains the refusal, otherwise to undefined. */
 export type Look = (refused: Refused) => Promise<SenderMistake | undefined>;

@@ -7,8 +7,8 @@ import { mismatched } from "./signature-mistakes.js";
 import { timesIn } from "./signed-time.js";
 
 /**
- * Names the mistake that made a receiver refuse a request. It is never accepted: each candidate is a request, a key
- * or a body other than those that were given.
+ * Names the mistake that made a receiver refuse a request. A mistake is never accepted: each candidate differs from the
+ * given request in its headers, its time, its key or its body.
  */
 export async function explainRefusal(refused: Refused): Promise<SenderMistake | undefined> {
   const { code } = refused.judgement.outcome;
@@ -30,7 +30,7 @@ async function firstOf(all: readonly Look[], refused: Refused): Promise<SenderMi
   return undefined;
 }
 
-/** Judges the request at the time of its signature. */
+/** Judges the request at its signed time. Explains why it is refused even then, or that it is only stale. */
 async function explainStale(refused: Refused): Promise<SenderMistake | undefined> {
   const { scheme, arrived, secret } = refused;
   for (const { at } of timesIn(scheme, arrived)) {
@@ -52,7 +52,7 @@ const staleness = (ageMs: number): SenderMistake => ({
 /** The first thing to check if a signature is wrong and no mistake is known, by the name of the scheme. */
 const firstChecks: Readonly<Record<string, string>> = {
   stripe:
-    "Each Stripe endpoint has its own secret, and stripe listen uses yet another one. Compare the last characters of the secrets.",
+    "Each Stripe endpoint has its own secret, and `stripe listen` uses yet another secret. Compare the last characters of the secrets.",
   shopify:
     "Shopify signs with the client secret of the app that created the subscription, and with a different key for webhooks created in the admin settings. Check that the secret does not belong to another app.",
 };
@@ -62,5 +62,5 @@ export async function nextStep({ scheme, arrived: { body } }: Refused): Promise<
   const hash = toHex(new Uint8Array(await crypto.subtle.digest("SHA-256", body)));
   const check = firstChecks[scheme.name];
   const own = check === undefined ? "" : `${check} `;
-  return `${own}This body has ${body.length} bytes, with the SHA-256 ${hash}. If the sender signed exactly these bytes, the secret is probably the wrong one.`;
+  return `${own}This body has ${body.length} bytes, with the SHA-256 ${hash}. If the sender signed exactly these bytes, the secret is probably wrong.`;
 }

@@ -15,7 +15,7 @@ function tokenIn(body: Uint8Array): unknown {
   }
 }
 
-/** Slack's verification token, which is in each body, was passed as the signing secret. */
+/** Finds Slack's verification token, which is in each body, in place of the signing secret. */
 const verificationToken: Look = async ({ scheme, arrived, secret }) => {
   if (scheme.name !== "slack" || tokenIn(arrived.body) !== secret) return undefined;
   return {
@@ -25,7 +25,7 @@ const verificationToken: Look = async ({ scheme, arrived, secret }) => {
   };
 };
 
-/** The text of the secret was the key, although the scheme decodes it. */
+/** Finds a signature whose key is the text of the secret, although the scheme decodes that text. */
 const notDecoded: Look = async ({ scheme, arrived, secret }) => {
   const claim = hmacClaimOf(scheme, arrived);
   if (!claim || typeof keyOf(scheme, secret) === "string") return undefined;
@@ -41,7 +41,7 @@ const notDecoded: Look = async ({ scheme, arrived, secret }) => {
   return undefined;
 };
 
-/** Only the body was signed. */
+/** Finds a signature of the body alone, without the text that must precede it. */
 const bodyAlone: Look = async ({ scheme, arrived, secret }) => {
   const claim = hmacClaimOf(scheme, arrived);
   if (!claim || claim.before === "") return undefined;
@@ -54,10 +54,10 @@ const bodyAlone: Look = async ({ scheme, arrived, secret }) => {
     : undefined;
 };
 
-/** A mistake that the package explain finds: in the key, the hash or the bytes of the body. */
+/** Finds a mistake that `explain` knows: in the key, the hash or the bytes of the body. */
 const searched: Look = async ({ scheme, arrived, secret, previousSecrets, quick }) => {
   const claim = hmacClaimOf(scheme, arrived);
-  // A sender lists two signatures at most while a secret is rotated.
+  // A quick search tries two signatures only, because senders list at most two while a secret is rotated.
   for (const signature of claim?.signatures.slice(0, quick ? 2 : undefined) ?? []) {
     const { mistake, body_difference } = await explain({
       body: arrived.body,

@@ -2,20 +2,20 @@ import type { Scheme } from "@svc-webhooks/core";
 import { textOf } from "../search/bytes.js";
 import { headerOf, type Arrived } from "./arrived.js";
 
-/** The longest header and the start of a body in which times are looked for, in characters. */
+/** The maximum length of a header in which to look for times, in characters. */
 const longest = 1_024;
 
-/** The most times that are tried. */
+/** The maximum number of possible times to return. */
 const most = 5;
 
 /** A time as it is written in a request. */
 export interface WrittenTime {
   readonly text: string;
-  /** Epoch milliseconds. */
+  /** The time in epoch milliseconds. */
   readonly at: number;
 }
 
-/** Returns the possible times in a request: 10 digits are seconds, 13 are milliseconds. */
+/** Returns the possible times in the headers and in `webhookTimestamp`: 10 digits are seconds, 13 milliseconds. */
 export function timesIn(scheme: Scheme, arrived: Arrived): readonly WrittenTime[] {
   const values = scheme.headers.map((name) => headerOf(arrived, name) ?? "");
   const inBody = /"webhookTimestamp"\s*:\s*\d{13}/.exec(textOf(arrived.body));
