@@ -206,7 +206,7 @@ test.each([
   {
     name: "set of ids in memory, added first",
     lines: ["claim evt_1, run 2", "complete evt_1", "attempt 2: 200 processed"],
-    cause: "without another call, so the cause is a value in memory or in `context`",
+    cause: "without another call, so the cause is probably a value in memory or in `context`",
   },
 ])("the history shows why a run ended early: $name", async ({ name, lines, cause }) => {
   const planted = mistakes.find((one) => one.name === name);

@@ -113,9 +113,9 @@ test("several calls of one event need a key each, and those that share one are c
     async (_event, { idempotencyKey }) => {
       for (const item of ["a", "b", "c"]) await call("charge", keyOf(idempotencyKey, item));
     };
-  const keys = "`context.idempotencyKey` and what distinguishes the 3 calls of one event";
+  const keys = "`context.idempotencyKey` together with what distinguishes the 3 calls of one event";
   expect(await adviceOf(charges(() => undefined))).toEqual([
-    `duplicate charge: Pass a key of its own to each call of \`POST api.example.com/charge\`: ${keys}, such as the id of an item.`,
+    `duplicate charge: Pass a different key to each call of \`POST api.example.com/charge\`: ${keys}, such as the id of an item.`,
   ]);
   expect(await adviceOf(charges(() => crypto.randomUUID()))).toEqual([
     `duplicate charge: The key of \`POST api.example.com/charge\` changes from run to run. Use only ${keys}, such as the id of an item.`,
@@ -193,7 +193,7 @@ test.each<{
   {
     mistake: "a client is not released after an error",
     advice:
-      "stuck transaction: The handler ended, but its transaction did not, so its connection is not free again. Use `store.transaction`, or commit or roll back and release the client in `finally`.",
+      "stuck transaction: The handler ended, but its transaction did not, so its connection was not released. Use `store.transaction`, or commit or roll back and release the client in `finally`.",
     handler:
       ({ pool, call }) =>
       async (_event, { idempotencyKey }) => {

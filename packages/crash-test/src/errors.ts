@@ -3,40 +3,40 @@ import type { CrashTestReport } from "./report/report.js";
 export type CrashTestErrorCode =
   /** There are findings that are not accepted; the message is the report. */
   | "findings"
-  /** The code under test used a socket, a file or a process that is not a crossing; the message is the report. */
+  /** The code under test accessed a socket, a file or a process outside of any crossing; the message is the report. */
   | "unseen_access"
-  /** Two equal histories differ: the code depends on something that is not simulated. */
+  /** Two runs of the same history differ: the code depends on something that is not simulated. */
   | "nondeterministic"
   /** Without a fault, an event was not acknowledged. */
   | "not_acknowledged"
   /** A history has no end: timers or immediates start each other again and again without a delay. */
   | "endless"
-  /** Without a fault, the events have no effect: nothing could be lost or duplicated. */
+  /** Without a fault, the events have no effect, so nothing could be lost or duplicated. */
   | "no_effect"
   /** An accepted finding does not occur. */
   | "accepted_not_found"
-  /** An option is wrong, or the function in it threw an error: the `cause`. */
+  /** An option is invalid, or a function that was passed as an option threw the error in `cause`. */
   | "invalid_option"
-  /** An optional package is not installed. */
+  /** An optional package that the test needs is not installed. */
   | "package_missing";
 
-/** The parts of the message of an error about a history without faults. */
+/** The parts of the message of an error `not_acknowledged`, `no_effect` or `nondeterministic`. */
 export interface CrashTestFacts {
   readonly problem: string;
-  /** The lines of a history, or those that differ. */
+  /** The lines of a history, or the lines in which two runs differ. */
   readonly lines: readonly string[];
   /** Probable causes, and fixes for code that calls `crashTest`. */
   readonly hints: readonly string[];
-  /** Access of the code under test that was no crossing. */
+  /** Access by the code under test that is not a crossing. */
   readonly unseen: readonly string[];
 }
 
-/** The error of a crash test. Its `code` shows the kind. */
+/** The error of a crash test. Its `code` states the kind. */
 export class CrashTestError extends Error {
   readonly code: CrashTestErrorCode;
-  /** Present if `code` is `findings` or `unseen_access`, or if the report could not be written. Not enumerable: test runners would print it after the message. */
+  /** The report, for `findings`, `unseen_access` or a failed write. Not enumerable, or test runners would print it. */
   declare readonly report: CrashTestReport | undefined;
-  /** Present if `code` is `not_acknowledged`, `no_effect` or `nondeterministic`. Not enumerable: the message contains it. */
+  /** Present for `not_acknowledged`, `no_effect` and `nondeterministic`. Not enumerable: the message contains it. */
   declare readonly facts: CrashTestFacts | undefined;
 
   constructor(

@@ -1,4 +1,4 @@
-/** The faults in the order of the report: of two findings with equally many faults, the first kind is reported. */
+/** The kinds of faults, in order of preference: of equally long lists of faults, the report shows the first. */
 export const faultKinds = [
   "crash",
   "fail",
@@ -20,7 +20,7 @@ export interface Fault {
   readonly point: number;
 }
 
-/** Returns the number of the crossing, and whether the point is the one after its execution. */
+/** Returns the number of the crossing to which a point belongs, and whether the point is after its execution. */
 export const placeOf = (
   point: number,
 ): { readonly crossing: number; readonly isAfter: boolean } => ({
@@ -48,14 +48,14 @@ export function readFaults(text: string): readonly Fault[] | undefined {
 export const isFaultKind = (value: unknown): value is FaultKind =>
   faultKinds.some((kind) => kind === value);
 
-/** The response with which the fault `refuse` refuses a request. The other side does not receive the request. */
+/** The response of the fault `refuse` to a request, which the other side never receives. */
 export const refusal = {
   status: 503,
   headers: { "Content-Type": "application/json" },
   body: '{"error":"The crash test refused this request."}',
 } as const;
 
-/** Whether a fault of this kind can happen at a point of a crossing. */
+/** Returns whether a fault of this kind can happen at a point of a crossing. */
 export function canHappen(
   kind: FaultKind,
   isAfter: boolean,

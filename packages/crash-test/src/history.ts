@@ -1,66 +1,66 @@
 import type { Fault, FaultKind } from "./faults.js";
 
 /**
- * A call that leaves the process: a statement, a request, an effect, a call of the store. Times are milliseconds since
- * the first delivery.
+ * A call that leaves the process: a statement, a request, an effect, or a call of the store. Times are milliseconds
+ * since the first delivery.
  */
 export interface Crossing {
-  /** 1 for the first crossing of the history, in the order in which they were sent. */
+  /** The number of the crossing in the order in which crossings were sent, from 1. */
   readonly n: number;
-  /** For people, and the same in each history: `charge`, `insert into orders`, `POST api.example.com/charges`. */
+  /** A name for people, the same in each history: `charge`, `insert into orders`, `POST api.example.com/charges`. */
   readonly name: string;
   readonly kind: "store" | "statement" | "call";
-  /** The effect that it may have: the name of a call, or the tables that a statement writes. */
+  /** The effects that the call may have: the name of a call, or the tables that a statement writes. */
   readonly effects: readonly string[];
-  /** The tables that it reads. */
+  /** The tables that a statement reads. */
   readonly reads: readonly string[];
-  /** The idempotency key, if it has one. */
+  /** The idempotency key, if the call has one. */
   readonly key?: string | undefined;
   /** The place in the code under test that made the call: `src/orders.ts:23`. */
   readonly source?: string | undefined;
-  /** A letter: the simulated or real process. */
+  /** The letter of the simulated or real process that made the call. */
   readonly process: string;
-  /** The delivery on whose behalf it was made: an index into {@link History.attempts}. */
+  /** The delivery on whose behalf the call was made: an index into {@link History.attempts}. */
   readonly attempt?: number | undefined;
-  /** The number of the transaction in which it ran. */
+  /** The number of the transaction in which the call ran. */
   readonly transaction?: number | undefined;
   /** When the code made the call. */
   readonly issuedMs: number;
-  /** Absent if it was never executed. */
+  /** When the other side executed the call. Absent if it never did. */
   readonly executedMs?: number | undefined;
   /** When the code received the reply or the error. */
   readonly settledMs?: number | undefined;
   readonly isRejected: boolean;
-  /** Whether it is an HTTP request. Default false. */
+  /** Whether the call is an HTTP request. Default false. */
   readonly isRequest?: boolean | undefined;
-  /** Whether the fault `refuse` responded to it, so that it was never executed. Default false. */
+  /** Whether the fault `refuse` responded to the call, so that it was never executed. Default false. */
   readonly isRefused?: boolean | undefined;
-  /** Whether it had no effect: the other side returned an error, or a rollback undid it. */
+  /** Whether the call had no effect: the other side returned an error, or a rollback undid the call. */
   readonly isUndone: boolean;
-  /** Whether it waits for a connection that the code of the same delivery holds. */
+  /** Whether the call waits for a connection that the code of the same delivery holds. */
   readonly waitsForOwn?: boolean | undefined;
-  /** A fact of the reply for people: `run 2`, `in flight`. */
+  /** A fact from the reply, for people: `run 2`, `in flight`. */
   readonly note?: string | undefined;
 }
 
 /** One delivery of an event to a process. */
 export interface Attempt {
-  /** An index into the events. */
+  /** The event, as an index into the events. */
   readonly event: number;
-  /** The sender's count. A copy has the number of the delivery that it copies. */
+  /** The number of the delivery as the sender counts. A copy has the number of the delivery that it copies. */
   readonly n: number;
   readonly isCopy: boolean;
   readonly process: string;
   readonly startedMs: number;
-  /** Absent if the history ended first. */
+  /** When the attempt ended. Absent if the history ended first. */
   readonly endedMs?: number | undefined;
-  /** Absent if there was no response. */
+  /** The status of the response. Absent if there was none. */
   readonly status?: number | undefined;
   /** The outcome's code, if the response names it. */
   readonly code?: string | undefined;
 }
 
-/** An entry of a history, in order. */
+/** An entry in the course of a history. */
 export type Step =
   | { readonly type: "executed"; readonly ms: number; readonly crossing: number }
   | {
@@ -85,12 +85,12 @@ export type Step =
       readonly text: string;
     };
 
-/** A call that had an effect. The same key counts once. */
+/** A call that had an effect. Calls with the same key count once. */
 export interface Call {
   readonly name: string;
   /** The idempotency key, or the identity of a request that may be repeated: `PUT` and `DELETE`. */
   readonly key?: string | undefined;
-  /** An index into the events. Absent if unknown. */
+  /** The event, as an index into the events. Absent if unknown. */
   readonly event?: number | undefined;
   readonly crossing: number;
 }
@@ -104,47 +104,47 @@ export interface WorldState {
   readonly observed: Readonly<Record<string, unknown>>;
 }
 
-/** The course of events with one list of faults. */
+/** The course of one run with a list of faults. */
 export interface History {
   readonly faults: readonly Fault[];
   readonly crossings: readonly Crossing[];
   readonly attempts: readonly Attempt[];
   readonly steps: readonly Step[];
   readonly calls: readonly Call[];
-  /** The state before the first delivery. Needed only of undisturbed histories. */
+  /** The state before the first delivery. Needed only for undisturbed histories. */
   readonly start?: WorldState | undefined;
   readonly end: WorldState;
-  /** The state after the first acknowledgement of each event, in their order. Only of undisturbed histories. */
+  /** The state after each event was first acknowledged, in the order of the events. Only in undisturbed histories. */
   readonly afterEvents?: readonly WorldState[] | undefined;
-  /** Events that were acknowledged: a response of 2xx. */
+  /** Whether each event was acknowledged with a 2xx response, in the order of the events. */
   readonly acknowledged: readonly boolean[];
-  /** The crossing that never ended although all faults were over, or a transaction that never ended. */
+  /** The crossing or the transaction that never ended, although all faults were over. */
   readonly stuck?:
     | { readonly crossing?: number | undefined; readonly transaction?: number | undefined }
     | undefined;
-  /** Access of the code under test that was no crossing, such as `a socket to 127.0.0.1:5432`. */
+  /** Access by the code under test that is not a crossing, such as `a socket to 127.0.0.1:5432`. */
   readonly unseen: readonly string[];
-  /** Services that the user named and that the code did not use. Only of undisturbed histories. */
+  /** Services that the user named but the code did not use. Only in undisturbed histories. */
   readonly unused?: readonly string[] | undefined;
-  /** Columns that the rows of the state lack, such as `orders.id`. Only of undisturbed histories. */
+  /** Columns that are omitted from the rows of the state, such as `orders.id`. Only in undisturbed histories. */
   readonly notCompared?: readonly string[] | undefined;
-  /** Whether the code reached another program that is not simulated, as each further history would. Default false. */
+  /** Whether the code reached another program for real. Each further history would reach it again. Default false. */
   readonly isReal?: boolean | undefined;
   /** The last error that the receiver or the server reported. */
   readonly lastError?: string | undefined;
-  /** The first point that was not reached as in the undisturbed history. */
+  /** The point of the first fault that did not happen, because the history did not reach it as expected. */
   readonly notReached?: number | undefined;
-  /** A digest of the world at the moment at which no process was left alive. Equal digests continue equally. */
+  /** A digest of the world when no process was left alive. Histories with equal digests continue in the same way. */
   readonly worldAtDeath?: string | undefined;
 }
 
-/** How an undisturbed history differs from the first one. */
+/** How a further run of a history differs from the first run. */
 export type Variant =
-  /** The events in reverse. */
+  /** The events are delivered in reverse order. */
   | "reversed"
-  /** Sequences that continue at other values and, where they are simulated, another seed and another time. */
+  /** Sequences continue at other values. Where the seed and the time are simulated, they differ too. */
   | "shifted"
-  /** Equal to the first one, but the source lines of more calls are known. */
+  /** Nothing differs, but the source lines of more calls are known. */
   | "traced";
 
 /** Runs one history: in this process, or with real processes. */
@@ -153,7 +153,7 @@ export interface Runner {
 }
 
 export interface HistoryLine {
-  /** Milliseconds since the first delivery. */
+  /** The time since the first delivery, in milliseconds. */
   readonly ms: number;
   /** `sender`, or the letter of a process. */
   readonly who: string;
@@ -161,12 +161,12 @@ export interface HistoryLine {
   /** A remark on the line, such as `effect 2: duplicate`. */
   readonly note?: string | undefined;
   readonly fault?: FaultKind | undefined;
-  /** The two ends of what the line shows: `sender`, a process, `store`, `database`, or the name of a service. */
+  /** The two ends of the line's call or reply: `sender`, a process, `store`, `database`, or the name of a service. */
   readonly from?: string | undefined;
   readonly to?: string | undefined;
-  /** The effects of the crossing that was executed. */
+  /** The effects of the crossing, if it was executed and not undone. */
   readonly effects?: readonly string[] | undefined;
-  /** Whether it is one effect more than in the undisturbed history. */
+  /** Whether the line has an effect that the undisturbed history does not have. */
   readonly isExtra?: boolean | undefined;
 }
 
@@ -179,10 +179,10 @@ export interface Finding {
   readonly effect: string;
   /** The place in your code that made the call: `src/orders.ts:23`. */
   readonly source?: string | undefined;
-  /** For the option `only`: `crash@3 crash@7`. Empty if it occurs without a fault. */
+  /** The faults for the option `only`: `crash@3 crash@7`. Empty if the finding occurs without a fault. */
   readonly repeat: string;
   readonly history: readonly HistoryLine[];
   readonly advice: string;
-  /** Each point and kind at which one fault alone has this result: `crash@3`. */
+  /** Each single fault that leads to this finding, such as `crash@3`. */
   readonly cells: readonly string[];
 }

@@ -6,7 +6,7 @@ export type Mutable<Item> = { -readonly [Name in keyof Item]: Item[Name] };
 /** A crossing as it is recorded while the history runs. */
 export type Recorded = Mutable<Crossing>;
 
-/** Records one history as it runs, and knows the faults that are due. Both runners have one. */
+/** Records one history as it runs, and returns the faults that are due. Both runners use it. */
 export class Recorder {
   readonly crossings: Recorded[] = [];
   readonly attempts: Mutable<Attempt>[] = [];
@@ -22,7 +22,7 @@ export class Recorder {
     this.#elapsedMs = elapsedMs;
   }
 
-  /** The first point whose fault has not happened. */
+  /** The point of the first fault that has not happened; undefined if all have. */
   get notReached(): number | undefined {
     return this.#faults.find(({ point }) => !this.#struck.has(point))?.point;
   }
@@ -36,10 +36,10 @@ export class Recorder {
     return { faults: this.#faults, crossings, attempts, steps, calls, notReached };
   }
 
-  /** Numbers a crossing, which is about to be sent. */
+  /** Numbers and records a crossing that is about to be sent. */
   add(crossing: Omit<Crossing, "n" | "isRejected" | "isUndone">): Recorded {
     const numbers = { n: this.crossings.length + 1, isRejected: false, isUndone: false };
-    // The source is a getter, which reads a stack only if a report needs it.
+    // Does not copy the crossing, because `source` is a getter that reads a stack only if a report needs it.
     const recorded: Recorded = Object.assign(crossing, numbers);
     this.crossings.push(recorded);
     return recorded;
@@ -79,9 +79,9 @@ export class Recorder {
   }
 
   /**
-   * Counts the effects of a crossing that is a call.
+   * Records the effects of a crossing if it is a call.
    *
-   * @param identity that of a call without a key that may be repeated without another effect
+   * @param identity identifies a call without a key that may be repeated without another effect
    */
   count({ kind, effects, key, attempt, n }: Recorded, identity: string | undefined): void {
     if (kind !== "call") return;

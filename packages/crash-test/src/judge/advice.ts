@@ -3,12 +3,12 @@ import type { Crossing, FindingKind, History } from "../history.js";
 import { factsOf } from "./facts.js";
 import type { Deviation, Expected } from "./judge.js";
 
-/** The case that rules decide by. */
+/** The facts about a finding by which rules decide. */
 interface Case {
   readonly effect: string;
   /** The crossings of the history that may have the effect. */
   readonly crossings: readonly Crossing[];
-  /** The crossings of the undisturbed history that may have it. */
+  /** The crossings of the undisturbed history that may have the effect. */
   readonly normal: readonly Crossing[];
   readonly history: History;
   readonly expected: Expected;
@@ -27,7 +27,7 @@ const hasKey = ({ crossings }: Case) => crossings.every(({ key }) => key !== und
 const isInTransaction = ({ normal, crossings }: Case) =>
   (normal.length > 0 ? normal : crossings).some(({ transaction }) => transaction !== undefined);
 
-/** The crossing that completes the event in the undisturbed history. */
+/** Returns the crossing that completes the event in the undisturbed history. */
 const completion = ({ expected: { undisturbed }, event }: Case) =>
   undisturbed.crossings.find(
     (crossing) =>
@@ -36,13 +36,13 @@ const completion = ({ expected: { undisturbed }, event }: Case) =>
       (event === undefined || factsOf(undisturbed).eventOf(crossing) === event),
   );
 
-/** The code called the effect only after it had completed the delivery in a transaction of its own. */
+/** Returns whether the code has the effect only after it has completed the event in its own transaction. */
 const isAfterCommit = (subject: Case) => {
   const completed = completion(subject);
   return completed?.transaction !== undefined && subject.normal.some(({ n }) => n > completed.n);
 };
 
-/** The crossing was still pending, or not even made, when the handler's delivery was acknowledged. */
+/** Returns whether a crossing was still pending, or not made yet, when its delivery was acknowledged. */
 const isUnawaited = ({ normal, history, crossings, expected }: Case) =>
   normal.some((crossing) => outlives(expected.undisturbed, crossing)) ||
   crossings.some((crossing) => outlives(history, crossing));
@@ -59,7 +59,7 @@ const isSwallowed = ({ crossings, history: { attempts } }: Case) =>
     return isRejected && status !== undefined && status < 300;
   });
 
-/** Returns a call that a fault made reject, although its delivery was acknowledged, without the effect. */
+/** Returns a call that rejected because of a fault, although its delivery was then acknowledged without the effect. */
 const swallowedOther = ({ history, effect, event }: Case): Crossing | undefined => {
   const failed = new Set(
     history.steps.flatMap((step) =>
@@ -88,21 +88,21 @@ const isRead = ({ expected: { undisturbed }, normal, effect }: Case) => {
 
 const keysDiffer = ({ crossings }: Case) => new Set(crossings.map(({ key }) => key)).size > 1;
 
-/** A statement that a pool runs while the code of the same delivery holds a transaction. */
+/** Returns whether a statement waits for a connection while the code of the same delivery holds a transaction. */
 const waitsForItsOwn = ({ history: { crossings } }: Case) =>
   crossings.some(({ waitsForOwn, kind }) => waitsForOwn && kind !== "store");
 
-/** The number of calls that the event makes without a fault, or that all events make if the event is unknown. */
+/** Returns the number of calls without a fault: those of the event, or of all events if the event is unknown. */
 const callsIn = ({ normal, event, expected: { undisturbed } }: Case): number =>
   normal.filter((one) => event === undefined || factsOf(undisturbed).eventOf(one) === event).length;
 
-/** Describes the key that a call needs. If there are several calls, the same key would make them one. */
+/** Describes the key that a call needs. Several calls of one event need different keys, or they would count as one. */
 const keyFor = (subject: Case): string =>
   callsIn(subject) > 1
-    ? `\`context.idempotencyKey\` and what distinguishes the ${callsIn(subject)} calls of one event, such as the id of an item`
+    ? `\`context.idempotencyKey\` together with what distinguishes the ${callsIn(subject)} calls of one event, such as the id of an item`
     : "`context.idempotencyKey`";
 
-/** The request may be repeated without a key, provided that each run sends the same one. */
+/** Returns whether the request may be repeated without a key, provided that each run sends the same request. */
 const isRepeatable = ({ crossings, effect }: Case) =>
   /^(?:PUT|DELETE) /.test(effect) && crossings.every(({ isRequest }) => isRequest);
 
@@ -122,7 +122,7 @@ const rules: Readonly<Record<FindingKind, readonly Rule[]>> = {
       when: (subject) => isCall(subject) && !hasKey(subject),
       text: (effect, subject) =>
         callsIn(subject) > 1
-          ? `Pass a key of its own to each call of \`${effect}\`: ${keyFor(subject)}.`
+          ? `Pass a different key to each call of \`${effect}\`: ${keyFor(subject)}.`
           : `Pass \`context.idempotencyKey\` to \`${effect}\`.`,
     },
     {
@@ -171,7 +171,7 @@ const rules: Readonly<Record<FindingKind, readonly Rule[]>> = {
     {
       when: ({ history: { crossings } }) => crossings.some(({ waitsForOwn }) => waitsForOwn),
       text: () =>
-        "The handler ended, but its transaction did not, so its connection is not free again. Use `store.transaction`, or commit or roll back and release the client in `finally`.",
+        "The handler ended, but its transaction did not, so its connection was not released. Use `store.transaction`, or commit or roll back and release the client in `finally`.",
     },
     {
       when: ({ history: { stuck } }) => stuck !== undefined,
@@ -222,7 +222,7 @@ function lostRules(): readonly Rule[] {
   ];
 }
 
-/** Describes what the code of the run that ended early knew: the reply of its last call, or nothing from outside. */
+/** Describes the probable reason why a run ended early: the reply to its last call, or a value in the process. */
 function causeOf({ history, effect, event }: Case): string {
   const at = history.attempts.findIndex(
     (attempt, index) =>
@@ -232,11 +232,12 @@ function causeOf({ history, effect, event }: Case): string {
   const last = history.crossings.findLast(
     ({ attempt, kind }) => attempt === at && kind !== "store",
   );
-  if (!last) return " without another call, so the cause is a value in memory or in `context`";
+  if (!last)
+    return " without another call, so the cause is probably a value in memory or in `context`";
   return `, after \`${last.name}\`${last.note === undefined ? "" : ` (${last.note})`}`;
 }
 
-/** Returns the request whose status was not checked: it was refused, but the handler that awaited it resolved. */
+/** Returns a request whose status was not checked: it was refused, but the handler that awaited it resolved. */
 const uncheckedIn = (history: History): Crossing | undefined =>
   history.crossings.find((crossing) => {
     if (crossing.isRefused !== true || crossing.attempt === undefined) return false;
@@ -244,7 +245,7 @@ const uncheckedIn = (history: History): Crossing | undefined =>
     return status < 300 && code !== "parked" && !outlives(history, crossing);
   });
 
-/** Returns the advice of the first rule that matches. An unchecked status is the cause of any kind of finding. */
+/** Returns the advice of the first rule that matches. An unchecked status comes first: it may cause any finding. */
 export function adviceFor(deviation: Deviation, history: History, expected: Expected): string {
   const { kind, effect, event } = deviation;
   const subject: Case = {
@@ -265,7 +266,7 @@ export function adviceFor(deviation: Deviation, history: History, expected: Expe
   return rule?.text(effect, subject) ?? "";
 }
 
-/** Returns where the code made the call that a finding is about. */
+/** Returns the place in the code that made the call of a finding, or undefined if it is unknown. */
 export function sourceOf(
   { kind, effect, event }: Deviation,
   history: History,
@@ -287,7 +288,7 @@ export function sourceOf(
   );
 }
 
-/** Returns the statement that must have written a table that no statement names: through a view or a function. */
+/** Returns the only statement that can have written a table that no statement names, through a view or a function. */
 function onlyStatement({ crossings }: History): Crossing | undefined {
   const able = crossings.filter(
     ({ kind, name, effects, reads, source }) =>
@@ -299,5 +300,5 @@ function onlyStatement({ crossings }: History): Crossing | undefined {
   return able.length === 1 ? able[0] : undefined;
 }
 
-/** Statements that control a transaction or a session. */
+/** Matches statements that only control a transaction or a session. */
 const changesNoRow = /^(?:begin|start|commit|end|rollback|abort|savepoint|release|set|reset)\b/i;

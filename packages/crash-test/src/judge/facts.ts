@@ -1,6 +1,6 @@
 import type { Crossing, History } from "../history.js";
 
-/** An empty text, and those that JavaScript writes for a value that is missing or that is not a text. */
+/** Matches an empty text, and the texts that JavaScript writes for a missing value or an object. */
 const notKey = /^\s*(?:undefined|null|NaN|\[object \w+\])?\s*$/;
 
 /** Returns an idempotency key, or undefined for a value that is the same for each event by mistake. */
@@ -12,14 +12,14 @@ export function keyIn(value: unknown): string | undefined {
 /** One occurrence of an effect. */
 export interface Effect {
   readonly crossing: number;
-  /** An index into the events. Absent if unknown. */
+  /** The event, as an index into the events. Absent if unknown. */
   readonly event: number | undefined;
 }
 
 /** A history, indexed by effect and by attempt. */
 export class Facts {
   readonly #history: History;
-  /** The names of the calls that had an effect, in the order of the first of each. */
+  /** The names of the calls that had an effect, in the order of their first calls. */
   readonly callNames: readonly string[];
   readonly #effects = new Map<string, Effect[]>();
   readonly #crossings = new Map<string, Crossing[]>();
@@ -48,9 +48,9 @@ export class Facts {
   }
 
   /**
-   * Returns the occurrences of an effect, in order: calls, of which each key counts once, and statements.
+   * Returns the occurrences of an effect, in order: calls, of which each key counts once, then statements.
    *
-   * @param event only those of this event. One whose event is unknown belongs to each.
+   * @param event selects the occurrences of this event. An occurrence whose event is unknown belongs to every event
    */
   effects(name: string, event?: number): readonly Effect[] {
     const effects = this.#effects.get(name) ?? [];
@@ -73,18 +73,18 @@ export class Facts {
     return attempt === undefined ? undefined : this.#history.attempts[attempt]?.event;
   }
 
-  /** Returns the crossings of an attempt: an index into the attempts. */
+  /** Returns the crossings of an attempt, by its index in the attempts. */
   ofAttempt(attempt: number): readonly Crossing[] {
     return this.#ofAttempts.get(attempt) ?? [];
   }
 
-  /** Returns whether an attempt was acknowledged as processed, but ended before a call that has the effect. */
+  /** Returns whether an attempt was acknowledged as processed, but made no call that may have the effect. */
   endsBefore(attempt: number, effect: string): boolean {
     const may = this.ofAttempt(attempt).some(({ effects }) => effects.includes(effect));
     return !may && this.#isProcessed(attempt);
   }
 
-  /** Returns whether an attempt was acknowledged as processed, but has no effect: it made no such call, or undid it. */
+  /** Returns whether an attempt was acknowledged as processed without the effect: it made no such call, or undid it. */
   endsWithout(attempt: number, effect: string): boolean {
     const has = this.ofAttempt(attempt).some(
       (crossing) => crossing.effects.includes(effect) && isExecuted(crossing),
@@ -100,7 +100,7 @@ export class Facts {
 
 const indexes = new WeakMap<History, Facts>();
 
-/** Returns the index of a history that has ended. It is made once. */
+/** Returns the facts of a history that has ended. Computes them once. */
 export function factsOf(history: History): Facts {
   const facts = indexes.get(history) ?? new Facts(history);
   indexes.set(history, facts);

@@ -6,17 +6,17 @@ import { maskOf, partsOf, without, type Mask, type Part, type Parts } from "./st
 export interface Deviation {
   readonly kind: FindingKind;
   readonly effect: string;
-  /** The event that it concerns. Absent if unknown. */
+  /** The event that the deviation concerns. Absent if unknown. */
   readonly event?: number | undefined;
 }
 
-/** The result that each history is compared with: that of each event once, in order. */
+/** The result with which each history is compared: the result of handling each event once, in order. */
 export interface Expected {
   readonly undisturbed: History;
   readonly mask: Mask;
   readonly start: Parts;
   readonly end: Parts;
-  /** The states that the events result in when they are delivered in another order. */
+  /** The states to which the events lead if they are delivered in another order. */
   readonly reordered: readonly Parts[];
   /** The effects of each event. */
   readonly ofEvents: readonly (readonly EventEffect[])[];
@@ -60,7 +60,7 @@ export function expectedOf(
   };
 }
 
-/** Returns the calls of an event. A call whose event is unknown belongs to each. */
+/** Returns the calls of an event. A call whose event is unknown belongs to every event. */
 function callsOf(history: History, event: number): readonly EventEffect[] {
   const facts = factsOf(history);
   return facts.callNames.flatMap((name): readonly EventEffect[] => {
@@ -88,12 +88,12 @@ function changed(
 interface Compared {
   readonly history: History;
   readonly facts: Facts;
-  /** Its last state. */
+  /** The last state of the history. */
   readonly end: Parts;
   readonly expected: Expected;
 }
 
-/** Returns how a history deviates from the expected result, in the order of severity. */
+/** Returns the deviations of a history from the expected result, in the order of severity. */
 export function deviationsOf(history: History, expected: Expected): readonly Deviation[] {
   const end = partsOf(history.end, expected.mask);
   const compared = { history, facts: factsOf(history), end, expected };
@@ -106,7 +106,7 @@ export function deviationsOf(history: History, expected: Expected): readonly Dev
   ];
 }
 
-/** An effect that no event has without a fault, such as an alert or a refund, is not judged. */
+/** Returns whether an effect is judged. An effect that occurs only with a fault, such as a refund, is not. */
 const isJudged = ({ ofEvents }: Expected, name: string): boolean =>
   ofEvents.some((effects) => effects.some((effect) => effect.name === name));
 
@@ -130,14 +130,14 @@ function duplicateCalls(compared: Compared): readonly Deviation[] {
   });
 }
 
-/** Events that pass the same key have one effect together, whichever of them is handled first. */
+/** Returns whether a keyed effect is as frequent as without a fault: events with the same key share one effect. */
 function isShared({ facts, expected }: Compared, name: string): boolean {
   const count = facts.effects(name).length;
   const normal = factsOf(expected.undisturbed).effects(name).length;
   return facts.isKeyed(name) && count > 0 && count === normal;
 }
 
-/** Tables and observed values with a row too many, or with other values although no event is lost. */
+/** Returns tables and observed values with too many or removed rows, or with other values although no event is lost. */
 function deviatingParts(compared: Compared): readonly Deviation[] {
   const { history, end, expected } = compared;
   const areAcknowledged = history.acknowledged.every(Boolean);
@@ -154,7 +154,7 @@ function deviatingParts(compared: Compared): readonly Deviation[] {
   });
 }
 
-/** Rows of the start that should have stayed were removed by a second run. */
+/** Returns whether a second run removed rows that existed at the start and should have remained. */
 function isRemoved(
   { rows = [] }: Part,
   normal: readonly string[],
@@ -165,8 +165,8 @@ function isRemoved(
 }
 
 /**
- * A table that looks as if the event had not changed it is `lost` or `partial`, not `different`, unless it was written
- * more often than without a fault.
+ * Returns whether a table looks as if no event had changed it. Such a table is `lost` or `partial`, not `different`,
+ * unless it was written more often than without a fault.
  */
 function isUnchanged({ facts, end, expected }: Compared, name: string): boolean {
   const part = end.get(name);
@@ -176,7 +176,7 @@ function isUnchanged({ facts, end, expected }: Compared, name: string): boolean 
   return part?.text === before && expected.end.get(name)?.text !== before && !isWrittenMore;
 }
 
-/** The effects that an acknowledged event lacks. The sender still has an event that is not acknowledged. */
+/** Returns the effects that acknowledged events lack. An unacknowledged event is not lost: the sender has it. */
 function missingEffects(compared: Compared): readonly Deviation[] {
   const { history, expected } = compared;
   return history.acknowledged.flatMap((isAcknowledged, event): readonly Deviation[] => {
@@ -194,8 +194,8 @@ function missingEffects(compared: Compared): readonly Deviation[] {
 }
 
 /**
- * Returns how much of an effect of an event there is. As many rows as without a fault, all of them other ones, show
- * neither: that is `different`, and they may be those of another event.
+ * Returns how much of an event's effect is present. Undefined if there are as many rows as without a fault, but none of
+ * the event's rows: this is `different`, and the rows may be those of another event.
  */
 function presenceOf(
   compared: Compared,

@@ -10,9 +10,9 @@ export type Mask = ReadonlySet<string>;
 
 /** One table, or one observed value, in a form that can be compared. */
 export interface Part {
-  /** Its rows, or the entries of an observed list, as text. Undefined for any other observed value. */
+  /** The rows of the table, or the entries of an observed list, as text. Undefined for any other observed value. */
   readonly rows: readonly string[] | undefined;
-  /** All of it, independent of the order of rows. */
+  /** The whole content as text, independent of the order of rows. */
   readonly text: string;
 }
 
@@ -21,7 +21,7 @@ export type Parts = ReadonlyMap<string, Part>;
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Returns the paths at which two undisturbed states differ. Rows are compared without their order. */
+/** Returns the paths at which two undisturbed states differ. The order of rows does not count. */
 export function maskOf(one: WorldState, other: WorldState): Mask {
   const pairs = [
     ["tables", one.tables, other.tables],
@@ -58,12 +58,12 @@ function differences(path: string, left: unknown, right: unknown): readonly stri
   return JSON.stringify(left) === JSON.stringify(right) ? [] : [path];
 }
 
-/** The most rows that are each compared with all others. More rows are compared in their order. */
+/** The most rows of which each is compared with all others. If there are more, rows are compared in their order. */
 const mostCompared = 300;
 
 /**
- * Returns the paths at which rows differ. Each row is compared with those that differ from it least: if several do, any of
- * them may be the same row.
+ * Returns the paths at which rows differ. Compares each row with the rows that differ from it least. If there are
+ * several, any of them may be the same row.
  */
 function differencesOfRows(
   path: string,
@@ -102,11 +102,11 @@ function unequal(
     return count > 0;
   };
   const ones = left.filter((row) => !take(row));
-  // What is left of the counts are the rows that only the second list has.
+  // `take` now selects the rows that only the second list has: the counts of all others are used up.
   return [ones, right.filter(take)];
 }
 
-/** Returns a state without what is masked, as text that can be compared. */
+/** Converts a state to text that can be compared, with masked values replaced. */
 export function partsOf({ tables, observed }: WorldState, mask: Mask): Parts {
   const written = (path: string, value: unknown): unknown => {
     if (mask.has(path)) return "…";
@@ -132,7 +132,7 @@ export function partsOf({ tables, observed }: WorldState, mask: Mask): Parts {
   return new Map([...tableParts, ...observedParts]);
 }
 
-/** Returns the rows of the first list that the second does not have, as often as it lacks them. */
+/** Returns the rows of the first list that the second list lacks. A row may occur several times in each list. */
 export function without(rows: readonly string[], others: readonly string[]): readonly string[] {
   const left = [...others];
   return rows.filter((row) => {

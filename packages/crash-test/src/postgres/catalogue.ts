@@ -1,17 +1,17 @@
 /*
- * Parts of queries of PostgreSQL's catalogue, given `pg_class c` and `pg_namespace n`.
+ * Parts of SQL queries on PostgreSQL's catalogue, for queries that select from `pg_class c` and `pg_namespace n`.
  */
 
 /** Matches defaults whose values differ from run to run: sequences, times, random values. */
 const naturalDefault = String.raw`(nextval|\mnow\M|timestamp|current_date|current_time|localtime|timeofday|random|uuid)`;
 
-/** The columns of a table whose values differ by nature: filled from a sequence, a time, or a random value. */
+/** An SQL expression for the columns that a sequence, a time or a random value fills, so that their values differ. */
 export const naturalColumns: string = `array(select a.attname::text from pg_attribute a
   left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
   where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
     and (a.attidentity <> '' or pg_get_expr(d.adbin, d.adrelid) ~* '${naturalDefault}') order by a.attnum)`;
 
-/** A condition for what is not PostgreSQL's own. */
+/** An SQL condition: the schema is not one of PostgreSQL's own. */
 export const isOfUser: string = "(n.nspname !~ '^pg_' and n.nspname <> 'information_schema')";
 
 /** Returns a table's name as reports write it: unquoted, and without the schema `public`. */

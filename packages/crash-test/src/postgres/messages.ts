@@ -11,7 +11,7 @@ export interface Message {
   readonly bytes: Buffer;
 }
 
-/** Returns a message whose body has these parts. A zero byte is added to each text. */
+/** Returns a message whose body has these parts. Adds a zero byte to each text. */
 export function messageWith(type: string, ...parts: readonly (string | Buffer)[]): Message {
   const body = Buffer.concat(
     parts.map((part) => (typeof part === "string" ? Buffer.from(`${part}\0`) : part)),
@@ -51,10 +51,10 @@ export function textAt(body: Buffer, start: number): string {
   return body.toString("utf8", start, end === -1 ? body.length : end);
 }
 
-/** Reads the text after the first one. */
+/** Reads the second text of a body. */
 export const secondText = (body: Buffer): string => textAt(body, body.indexOf(0) + 1);
 
-/** Returns the SQL text of a `Query` or `Parse` message. */
+/** Returns the SQL text of a `Query` or `Parse` message, or undefined for any other message. */
 export function sqlOf({ type, body }: Message): string | undefined {
   if (type === "Q") return textAt(body, 0);
   return type === "P" ? secondText(body) : undefined;
@@ -64,9 +64,9 @@ export function sqlOf({ type, body }: Message): string | undefined {
 export const errorOf = (severity: "FATAL" | "ERROR", code: string, message: string): Message =>
   messageWith("E", `S${severity}`, `V${severity}`, `C${code}`, `M${message}`, "");
 
-/** The facts of a reply, as far as its messages have been read. */
+/** Collects the facts of a reply from its messages. */
 export class Reply {
-  /** `I`: no transaction; `T`: in a transaction; `E`: in a failed one. */
+  /** `I`: no transaction; `T`: in a transaction; `E`: in a failed transaction. */
   status = "I";
   /** The message of the first error. */
   error: string | undefined;

@@ -3,7 +3,7 @@ import { tablesIn } from "./tables.js";
 import { statementsIn, tokensOf, type Token } from "./tokens.js";
 import { storeCallOf } from "./store.js";
 
-/** The facts of an SQL text that a report needs. */
+/** The facts that a report needs about an SQL text. */
 export interface StatementFacts extends Pick<Crossing, "name" | "kind" | "effects" | "reads"> {
   /** Whether the text begins or ends a transaction. */
   readonly begins: boolean;
@@ -24,7 +24,7 @@ export function factsOfStatement(sql: string): StatementFacts {
   const tables = statements.map(tablesIn);
   const effects = [...new Set(tables.flatMap(({ written }) => written.map(({ table }) => table)))];
   const reads = [...new Set(tables.flatMap(({ read }) => read))];
-  // `begin` may be sent with a statement that only reads settings.
+  // Uses `begin` as the name, even if a statement that only reads settings is sent with it.
   const ofTables = statements.find((_one, at) => Number(tables[at]?.written.length) > 0);
   const own = begins ? statements[0] : statements.find((one) => endOf(one) === undefined);
   const main = ofTables ?? own;
@@ -41,7 +41,7 @@ export function factsOfStatement(sql: string): StatementFacts {
 const isBegin = ([first, second]: readonly Token[]): boolean =>
   first?.text === "begin" || (first?.text === "start" && second?.text === "transaction");
 
-/** Returns how a statement ends a transaction. A prepared one, and a part up to a savepoint, are not the transaction. */
+/** Returns how a statement ends the transaction, if it does. `commit prepared` and `rollback to` do not end it. */
 function endOf([first, ...others]: readonly Token[]): StatementFacts["ends"] {
   if (others.some(({ text }) => text === "prepared" || text === "to")) return undefined;
   if (first?.text === "commit" || first?.text === "end") return "commit";

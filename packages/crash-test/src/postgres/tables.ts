@@ -2,18 +2,18 @@ import type { Token } from "./tokens.js";
 
 /** The tables that a statement names, in order, without those that it defines in `with`. */
 export interface Tables {
-  /** Each with the words before it: `insert into`. */
+  /** The tables that the statement writes, each with the words before its name: `insert into`. */
   readonly written: readonly { readonly verb: string; readonly table: string }[];
   readonly read: readonly string[];
 }
 
-/** Words before `update` where it is not a statement: `for update`, `do update`, `when matched then update`. */
+/** Words before an `update` that does not begin a statement: `for update`, `do update`, `when matched then update`. */
 const beforeClause: ReadonlySet<string> = new Set(["for", "key", "do", "then", "on", "or", "of"]);
 /** Words before `update` and `delete` in the definition of a trigger. */
 const ofTrigger: ReadonlySet<string> = new Set(["before", "after", "instead"]);
 /** Functions that have `from` between their arguments. */
 const withFrom: ReadonlySet<string> = new Set(["extract", "substring", "trim", "overlay"]);
-/** Words after a table's name that are not another name for it. */
+/** Words after a table's name that are not an alias for it. */
 const afterTable: ReadonlySet<string> = new Set(
   "where join inner left right full cross natural on using set order group having limit offset union except intersect for returning window values select when tablesample fetch default".split(
     " ",
@@ -26,7 +26,7 @@ export function tablesIn(statement: readonly Token[]): Tables {
   const wordAt = (at: number) => wordIn(statement, at);
   const isCopy = wordAt(0) === "copy";
   const defined = definedIn(statement);
-  /** For each open parenthesis, whether it is that of a function with `from`. */
+  /** For each open parenthesis, whether it encloses the arguments of a function in {@link withFrom}. */
   const open: boolean[] = [];
 
   for (let at = 0; at < statement.length; at += 1) {
@@ -48,7 +48,7 @@ export function tablesIn(statement: readonly Token[]): Tables {
       writeAll("truncate", wordAt(at + 1) === "table" ? at + 2 : at + 1);
     else if (word === "copy" && at === 0) copy();
     else if (word === "from" && (before === "distinct" || before === "delete" || isCopy)) {
-      // `is distinct from`, and `delete from`, `copy … from`, which are handled above. A subquery of `copy` is not.
+      // Skips `is distinct from`, and `delete from` and `copy … from`, which are handled above, but reads subqueries.
       if (isCopy && open.length > 0) readAll(at + 1);
     } else if (word === "from" && open.at(-1) !== true) readAll(at + 1);
     else if (word === "join" || word === "using") readOne(at + 1);
@@ -101,7 +101,7 @@ function wordIn(statement: readonly Token[], at: number): string | undefined {
   return token?.kind === "word" ? token.text : undefined;
 }
 
-/** Reads a name and its schema. */
+/** Reads the name at a position, with its schema if it has one. Returns undefined if there is no name. */
 function nameIn(
   statement: readonly Token[],
   at: number,

@@ -1,8 +1,8 @@
-/** A part of an SQL text. Comments are left out, and literals are empty: they may contain anything. */
+/** A part of an SQL text. Comments are left out, and literals are emptied, because they may contain anything. */
 export interface Token {
   /** `word`: a keyword, or a name that is not quoted. `name`: a quoted name. */
   readonly kind: "word" | "name" | "other";
-  /** Words are in lower case, as PostgreSQL reads them; quoted names are as they are, without the quotes. */
+  /** Words are in lower case, as PostgreSQL reads them; quoted names keep their case, without the quotes. */
   readonly text: string;
 }
 
@@ -14,7 +14,7 @@ const quotedName = /(?:u&)?"((?:[^"]|"")*)(?:"|$)/iy;
 const word = /[\p{L}_][\p{L}\p{N}_$]*/uy;
 const other = /\$\d+|\d[\d.]*|[\s\S]/uy;
 
-/** Splits an SQL text of PostgreSQL. */
+/** Splits an SQL text into tokens as PostgreSQL does. */
 export function tokensOf(sql: string): readonly Token[] {
   const tokens: Token[] = [];
   let at = 0;
@@ -51,7 +51,7 @@ export function tokensOf(sql: string): readonly Token[] {
   return tokens;
 }
 
-/** Comments nest. */
+/** Returns the position after a comment. Comments nest in PostgreSQL. */
 function endOfComment(sql: string, start: number): number {
   const edge = /\/\*|\*\//g;
   edge.lastIndex = start;
@@ -63,7 +63,7 @@ function endOfComment(sql: string, start: number): number {
   return sql.length;
 }
 
-/** Returns the statements of a text that are not empty. */
+/** Returns the non-empty statements of a text. */
 export function statementsIn(tokens: readonly Token[]): readonly (readonly Token[])[] {
   const statements: Token[][] = [[]];
   for (const token of tokens) {

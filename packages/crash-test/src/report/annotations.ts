@@ -2,7 +2,7 @@ import type { CrashTestReport } from "./report.js";
 import { kindText } from "./text.js";
 import { functionWords, type Words } from "./words.js";
 
-/** Returns a line for each finding that GitHub Actions shows next to the code. */
+/** Returns a line for each finding. GitHub Actions shows these lines next to the code. */
 export const annotationsOf = (
   { findings }: Pick<CrashTestReport, "findings">,
   words: Words = functionWords,

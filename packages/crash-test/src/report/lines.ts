@@ -2,10 +2,10 @@ import { refusal } from "../faults.js";
 import type { Attempt, Crossing, History, HistoryLine, Step } from "../history.js";
 import { countBy, factsOf, type Facts } from "../judge/facts.js";
 
-/** Returns the events' names as the report writes them: `evt_1` is the first. */
+/** Returns the name of an event as the report writes it: `evt_1` for the first event. */
 export const eventName = (event: number): string => `evt_${event + 1}`;
 
-/** Writes a history, in order. Refused attempts that changed nothing are counted in a remark on the next line. */
+/** Returns the lines of a history, in order. A remark on the next line counts refused attempts that changed nothing. */
 export function linesOf(
   history: History,
   undisturbed: History = history,
@@ -111,7 +111,7 @@ const crossingAt = (crossings: readonly Crossing[], n: number): Crossing => {
   return found;
 };
 
-/** Names the other side of a crossing. A service is never named like another lane: `sender`, `A`. */
+/** Names the other side of a crossing. Marks a service that has the name of another lane, such as `sender` or `A`. */
 function laneOf({ kind, name }: Crossing): string {
   if (kind === "store") return "store";
   if (kind === "statement") return "database";
@@ -119,7 +119,7 @@ function laneOf({ kind, name }: Crossing): string {
   return /^(?:sender|store|database|[A-Z]{1,2})$/.test(service) ? `${service}()` : service;
 }
 
-/** An attempt that only called the store, and was refused as the one before it, or as in flight. */
+/** Returns whether an attempt only called the store, and was refused as the attempt before it was, or as in flight. */
 function isRefused({ attempts }: History, facts: Facts, attempt: Attempt, at: number): boolean {
   const { event, status, code, isCopy } = attempt;
   if (isCopy || status === undefined || status < 300) return false;

@@ -8,7 +8,7 @@ import type { CrashTestReport, ReportPage } from "./report.js";
 import { kindText, reachText, triedText } from "./text.js";
 import { functionWords, type Words } from "./words.js";
 
-/** Returns the report as one HTML document, without a script and without a request. */
+/** Returns the report as one HTML document that runs no script and makes no request. */
 export function pageOf(page: ReportPage, words: Words = functionWords): string {
   const { report } = page;
   const { findings } = report;
@@ -67,7 +67,7 @@ const sourceHtml = ({ source }: Finding): string =>
 const linkHtml = (finding: Finding, at: number): string =>
   `<li>${iconHtml("bad")} <a href="#finding-${at + 1}">${textHtml(nameOf(finding))}</a>${sourceHtml(finding)}</li>`;
 
-/** Returns the facts that limit what the report means. */
+/** Returns the list of facts that limit the meaning of the report. */
 function factsHtml(report: CrashTestReport): string {
   const facts: readonly (readonly [title: string, items: readonly string[], isFault?: boolean])[] =
     [
@@ -76,7 +76,7 @@ function factsHtml(report: CrashTestReport): string {
       ["Named but never used", report.unused],
       ["Not compared", report.notCompared],
       ["Not reached, so not tried", report.notReached],
-      ["Depends on timing, so it did not occur again", report.unsteady],
+      ["Did not occur again, probably because of timing", report.unsteady],
       ["Not seen by this test", report.blind],
       ["Assumed to honor their idempotency keys", report.keyed],
     ];

@@ -1,7 +1,7 @@
 import type { FaultKind } from "../faults.js";
 import type { Finding, HistoryLine } from "../history.js";
 
-/** How many histories there are with a number of faults, and how many were run. */
+/** The number of histories with `faults` faults (`of`), and how many of them were run (`run`). */
 export interface Tried {
   readonly faults: number;
   readonly run: number;
@@ -19,25 +19,25 @@ export interface CrashTestReport {
   readonly tried: readonly Tried[];
   /** The number of points of the undisturbed history. */
   readonly points: number;
-  /** Points that could not be reached as in the undisturbed history: they were not tried. */
+  /** Faults that were not tried, because their points were not reached as in the undisturbed history. */
   readonly notReached: readonly string[];
-  /** Findings that did not repeat: they depend on timing. */
+  /** Findings that did not occur again, probably because they depend on timing. */
   readonly unsteady: readonly string[];
-  /** Access that is not a crossing, so that no fault was injected into it. A report that names one is not green. */
+  /** Access that is not a crossing, so that no fault was injected into it. A test with such access does not pass. */
   readonly unseen: readonly string[];
-  /** Services that were named and that the undisturbed history did not use, so that no fault was injected there. */
+  /** Services that were named but that the undisturbed history did not use, so that no fault was injected there. */
   readonly unused: readonly string[];
   /**
-   * Values of the events' effects that are not compared, such as `orders.id`: columns whose default is a sequence, a time
-   * or a random value, and values that differ between two undisturbed histories.
+   * The values of the events' effects that are not compared, such as `orders.id`: columns whose default is a sequence,
+   * a time or a random value, and values that differ between two undisturbed histories.
    */
   readonly notCompared: readonly string[];
-  /** Limits of this form: access that it cannot see. */
+  /** The access that this form of the test cannot see. */
   readonly blind: readonly string[];
   /** Effects whose idempotency keys are assumed to be honored, with a remark on calls that share a key. */
   readonly keyed: readonly string[];
   readonly seed: number;
-  /** The option `only`, if it was given. */
+  /** The option `only`, if it was set. */
   readonly only?: string | undefined;
   readonly text: string;
 }

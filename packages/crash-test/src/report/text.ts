@@ -25,7 +25,7 @@ export function textOf(
     ...list("Named but never used", report.unused),
     ...list("Not compared", report.notCompared),
     ...list("Not reached, so not tried", report.notReached),
-    ...list("Depends on timing, so it did not occur again", report.unsteady),
+    ...list("Did not occur again, probably because of timing", report.unsteady),
     ...list("Assumed to honor their keys", report.keyed),
     ...list("Not seen by this test", report.blind),
   ].join("\n");
@@ -121,7 +121,7 @@ export function triedText(
 }
 
 const onlyReal =
-  "Run: one history without a fault. Its code reached another program for real, and each further history would do that again.";
+  "Run: one history without a fault. Its code reached another program for real, and each further history would reach it again.";
 
 const counts = ["no fault", "one fault", "two faults", "three faults"];
 

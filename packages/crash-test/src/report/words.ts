@@ -1,12 +1,12 @@
-/** The words of a form of the crash test for its options, in reports and in errors. */
+/** The words with which a form of the crash test names its options in reports and errors. */
 export interface Words {
   /** Names the option that runs one history. */
   readonly only: string;
   /** Names the option that accepts findings. */
   readonly accept: string;
-  /** Writes a list of faults, such as `crash@3 crash@7`, as that option reads them. */
+  /** Writes a list of faults, such as `crash@3 crash@7`, as the option `only` reads them. */
   readonly faults: (faults: string) => string;
-  /** Writes the option with a list of faults. */
+  /** Writes the option that repeats a list of faults. */
   readonly repeat: (faults: string) => string;
 }
 

@@ -12,7 +12,7 @@ export interface Found {
 
 export const nameOf = ({ kind, effect }: Deviation): string => `${kind} ${effect}`;
 
-/** Collects the deviations of all histories: of each name the shortest, and the cells of all. */
+/** Collects the deviations of all histories: the shortest history for each name, and the cells of the grid. */
 export class Collection {
   readonly #undisturbed: History;
   readonly #shortest = new Map<string, Found>();
@@ -55,18 +55,18 @@ export class Collection {
     return [...this.#shortest.keys()];
   }
 
-  /** The shortest history of each name. */
+  /** Each name with the shortest history in which the deviation was found. */
   get shortest(): Iterable<readonly [string, Found]> {
     return this.#shortest;
   }
 
-  /** Returns the single faults that have this result. */
+  /** Returns the single faults that lead to the deviation with this name. */
   placesOf(name: string): readonly string[] {
     return this.#places.get(name) ?? [];
   }
 }
 
-/** Returns whether the first of two histories is to be reported: fewer faults, then the kind listed first, then fewer steps. */
+/** Returns whether to report the first of two histories: the one with fewer faults, earlier kinds, or fewer steps. */
 function isShorter(one: Found, other: Found): boolean {
   const [faults, others] = [one.history.faults, other.history.faults];
   if (faults.length !== others.length) return faults.length < others.length;

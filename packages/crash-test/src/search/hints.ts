@@ -1,6 +1,6 @@
 import type { History } from "../history.js";
 
-/** The cause that a response without a fault usually has, by the outcome's code. */
+/** The usual cause of an unexpected outcome without a fault, by the outcome's code. */
 const byCode: Readonly<Record<string, string>> = {
   signature_mismatch:
     "The receiver and the sender probably use different secrets. Pass `world.secret`, or the secret that the command uses.",

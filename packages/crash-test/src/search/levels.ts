@@ -1,7 +1,7 @@
 import { canHappen, faultKinds, placeOf, type Fault, type FaultKind } from "../faults.js";
 import type { Crossing, History } from "../history.js";
 
-/** A history without a finding, as far as further faults can be added to it. */
+/** The parts of a history without a finding that are needed to add further faults. */
 export interface Base {
   readonly faults: readonly Fault[];
   readonly crossings: readonly Pick<Crossing, "kind" | "executedMs" | "isRequest">[];
@@ -31,7 +31,7 @@ export function extensionsOf(
   return found;
 }
 
-/** Selects `count` items, the same ones for the same seed, in their order. */
+/** Selects `count` items, the same items for the same seed, and keeps their order. */
 export function sample<Item>(items: readonly Item[], count: number, seed: number): readonly Item[] {
   if (items.length <= count) return items;
   const random = randomOf(seed);

@@ -11,18 +11,18 @@ export interface SearchOptions {
   readonly seed: number;
   readonly only?: string | undefined;
   readonly accept: readonly string[];
-  /** Whether equal histories have equal times. Otherwise only the names of their crossings are compared. */
+  /** Whether two runs of a history have equal times. If not, only the names of their crossings are compared. */
   readonly isExact: boolean;
-  /** Access that this form cannot see, one sentence each. */
+  /** The access that this form of the test cannot see, one sentence each. */
   readonly blind: readonly string[];
   /** The words of the text and of errors. Default: those of `crashTest`. */
   readonly words?: Words | undefined;
-  /** Called after each history with one fault or more: the number of histories so far, and of all of that level. */
+  /** Called after each history with faults, with the number of histories so far and of all histories of that level. */
   readonly onHistory?: ((done: number, all: number) => void) | undefined;
   /** Called with the findings so far, if there are any, before the search rejects with an error of the runner. */
   readonly onEndedEarly?: ((page: ReportPage) => void) | undefined;
 }
 
-/** Returns whether the name of a finding may be accepted. An event that is stuck is never acknowledged. */
+/** Returns whether a finding with this name may be accepted. `stuck` may not: its event is never acknowledged. */
 export const isAcceptable = (name: string): boolean =>
   /^(?:duplicate|lost|partial|different|order_dependent) \S/.test(name);

@@ -14,7 +14,7 @@ import type { SearchOptions } from "./options.js";
 import { assertSame, runUndisturbed, withoutFaults, writtenLines } from "./undisturbed.js";
 
 /**
- * Runs the histories, judges them and reports.
+ * Runs the histories, judges them, and resolves to the data of the report.
  *
  * @throws CrashTestError (as a rejection) `nondeterministic`, `not_acknowledged`, `no_effect`,
  *   `accepted_not_found`, `invalid_option`
@@ -28,7 +28,7 @@ export async function search(runner: Runner, options: SearchOptions): Promise<Re
   const tried: { -readonly [Name in keyof Tried]: Tried[Name] }[] = [];
   const unseen = new Set(undisturbed.unseen);
   const notReached: string[] = [];
-  /** Worlds at the death of all processes that further faults were already added to. */
+  /** The digests of worlds in which all processes had died and whose histories have already been extended. */
   const worlds = new Set<string>();
 
   if (undisturbed.isReal) return pageWith([], []);
@@ -87,7 +87,7 @@ export async function search(runner: Runner, options: SearchOptions): Promise<Re
 
   async function finished(): Promise<ReportPage> {
     const { findings, unsteady } = await confirmed(runner, options, expected, found);
-    // Findings are more important than names that do not occur.
+    // Throws only if no finding is open, because open findings are more important than names that do not occur.
     const unused = only ? [] : unusedText(options.accept, findings, words);
     if (unused.length > 0 && findings.every(isAccepted(options))) {
       throw new CrashTestError("accepted_not_found", unused.join("\n"));
@@ -95,7 +95,7 @@ export async function search(runner: Runner, options: SearchOptions): Promise<Re
     return pageWith(findings, unsteady, unused);
   }
 
-  /** Makes the page of a report. `remarks` are the last lines of its text. */
+  /** Creates the page of a report. `remarks` are the last lines of its text. */
   function pageWith(
     findings: readonly Finding[],
     unsteady: readonly Unsteady[],
@@ -154,7 +154,7 @@ function partsKnownFrom(expected: Expected, { events, blind, seed, only }: Searc
   } as const;
 }
 
-/** A finding that did not repeat. */
+/** A finding that did not occur again. */
 interface Unsteady {
   readonly name: string;
   readonly faults: string;
@@ -165,7 +165,7 @@ const unsteadyText =
   ({ name, faults }: Unsteady): string =>
     `${name}: ${words.faults(faults)}`;
 
-/** Writes a report in the words of its form, which its data are not in. */
+/** Writes a report in the words of its form. The data of the report are in the words of `crashTest`. */
 const reportText = (
   report: Omit<CrashTestReport, "text">,
   unsteady: readonly Unsteady[],
@@ -186,7 +186,7 @@ const isAccepted =
   ({ kind, effect }: Finding): boolean =>
     accept.includes(`${kind} ${effect}`);
 
-/** Returns what was found, without running it again. */
+/** Returns the findings so far, without running their histories again. */
 const findingsSoFar = (found: Collection, expected: Expected): readonly Finding[] =>
   Array.from(found.shortest, ([name, one]) =>
     findingOf(one, one.history, expected, found.placesOf(name)),
@@ -194,10 +194,10 @@ const findingsSoFar = (found: Collection, expected: Expected): readonly Finding[
 
 const endedEarly = "The test ended early, so these findings were not run again.";
 
-/** The name of an event may come from a file. In a report, a line of its own could be a command of GitHub Actions. */
+/** Writes an event's name, perhaps from a file, on one line: a second line could be a command of GitHub Actions. */
 const oneLine = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ");
 
-/** Returns the values of the tables and observed values that the events change, or that are written, and not compared. */
+/** Returns the columns and masked values that are not compared, in tables and observed values that events change. */
 function notComparedIn({ undisturbed, mask, ofEvents }: Expected): readonly string[] {
   const changed = new Set([
     ...undisturbed.crossings.flatMap(({ effects }) => effects),
@@ -211,8 +211,8 @@ function notComparedIn({ undisturbed, mask, ofEvents }: Expected): readonly stri
 }
 
 /**
- * Removes faults without which a history has the same finding. Of two faults, both are necessary: all histories with one
- * were run before.
+ * Removes faults without which a history has the same finding. If there are two, both are necessary, because all
+ * histories with one fault were run before.
  */
 async function shrunk(runner: Runner, expected: Expected, found: Found): Promise<Found> {
   const { faults } = found.history;
@@ -280,7 +280,7 @@ function faultsIn(only: string, words: Words): readonly Fault[] {
   if (faults) return faults;
   throw new CrashTestError(
     "invalid_option",
-    `${words.only} is "${words.faults(only)}". Copy it from a finding, such as "${words.faults("crash@3 crash@7")}": kinds (${faultKinds.join(", ")}) and points, in order.`,
+    `${words.only} is "${words.faults(only)}", which is not a list of faults. Copy one from a finding, such as "${words.faults("crash@3 crash@7")}": kinds (${faultKinds.join(", ")}) and points, in order.`,
   );
 }
 
@@ -290,7 +290,7 @@ const notReachedError = ([faults = ""]: readonly string[], words: Words) =>
     `${words.only} is "${words.faults(faults)}", but the fault did not happen: no crossing reaches that point, or the fault cannot happen there. If the code has changed since the finding, remove ${words.only}, and run all histories.`,
   );
 
-/** Describes each accepted finding that does not occur. It is probably the open finding with the nearest name. */
+/** Describes each accepted finding that does not occur, and suggests the open finding with the nearest name. */
 function unusedText(
   accept: readonly string[],
   findings: readonly Finding[],
@@ -307,7 +307,7 @@ function unusedText(
     });
 }
 
-/** Names the calls that have a key. Several that share one are counted as one, which their service may not expect. */
+/** Names the calls that have a key, and remarks on calls that share one: they count as one call in this test. */
 function keyedEffects({ calls, crossings }: History): readonly string[] {
   const keyed = calls.filter(({ crossing }) => crossings[crossing - 1]?.key !== undefined);
   return [...new Set(keyed.map(({ name }) => name))].map((name) => {

@@ -9,7 +9,7 @@ import type { SearchOptions } from "./options.js";
 /** The maximum number of lines of a history in an error. */
 const mostLines = 12;
 
-/** Runs the histories without faults, and returns the expected result. A history that is real is the only one. */
+/** Runs the histories without faults, and returns the expected result. If the first is real, it is the only one. */
 export async function runUndisturbed(runner: Runner, options: SearchOptions): Promise<Expected> {
   const first = await runner.run([]);
   const unacknowledged = first.acknowledged.indexOf(false);
@@ -28,12 +28,12 @@ export async function runUndisturbed(runner: Runner, options: SearchOptions): Pr
   const written = (history: History): readonly string[] =>
     options.isExact
       ? [...writtenLines(linesOf(history)), ...callLines(history), ...stateLines(history.end)]
-      : // The order of simultaneous calls depends on the machine.
+      : // Sorted, because the order of simultaneous calls depends on the machine.
         history.crossings.map(({ name }) => name).toSorted();
   assertSame("undisturbed ", written(first), written(second), second.unseen);
   const shifted = await runner.run([], "shifted");
   const expected = expectedOf(first, shifted, []);
-  // A write whose values differ from run to run leaves no difference that can be compared.
+  // Counts a write as an effect too: if its values differ from run to run, there is no other difference to compare.
   const isWritten = first.crossings.some(
     ({ effects, executedMs, isUndone }) =>
       effects.length > 0 && executedMs !== undefined && !isUndone,
@@ -53,14 +53,16 @@ export async function runUndisturbed(runner: Runner, options: SearchOptions): Pr
   return expectedOf(first, shifted, reordered);
 }
 
-/** @throws CrashTestError `not_acknowledged`, `no_effect` if the handler of an event never succeeds, or does not exist */
+/**
+ * @throws CrashTestError `not_acknowledged`, `no_effect` if the handler of an event never succeeds or does not exist
+ */
 function assertProcessed(history: History, { events, isExact }: SearchOptions): void {
   for (const [event, type] of events.entries()) {
     const attempts = history.attempts.filter((one) => one.event === event);
     const codes = new Set(attempts.map(({ code }) => code));
     const hints = hintsFor(history, event);
     if (isExact && codes.has("ignored")) {
-      const problem = `${type} has no effect, even without a fault, so it cannot be tested. Register a handler, or remove it from the events.`;
+      const problem = `${type} has no effect, even without a fault, so it cannot be tested. Register a handler for it, or remove it from the events.`;
       throw errorOf("no_effect", { problem, lines: [], hints, unseen: [] });
     }
     const isDone = codes.has("duplicate") && !codes.has("processed");
@@ -79,7 +81,7 @@ function firstLines(history: History): readonly string[] {
   ];
 }
 
-/** Creates the error of a history without faults. Its message contains its facts. */
+/** Creates the error about a history. Its message contains the facts. */
 function errorOf(
   code: "not_acknowledged" | "no_effect" | "nondeterministic",
   facts: CrashTestFacts,
@@ -97,7 +99,7 @@ function errorOf(
 const noEffect =
   "Without a fault, the events have no effect that this test can see, so there is nothing that could be lost or duplicated. Wrap the calls that your handlers make with `world.effect`, use `fetch` or `world.pool`, or read the state with `observe`. If your handlers remember events in a module-level variable, create that variable in the function `receiver`.";
 
-/** The deviations that occur without a fault: an effect of several attempts of one event, and a call that never ends. */
+/** Returns the deviations without a fault: an effect of several attempts of one event, and a call that never ends. */
 export function withoutFaults({ undisturbed: history }: Expected): readonly Deviation[] {
   const facts = factsOf(history);
   const duplicates = facts.callNames.flatMap((effect): readonly Deviation[] => {
@@ -120,7 +122,7 @@ export function withoutFaults({ undisturbed: history }: Expected): readonly Devi
   ];
 }
 
-/** Names access that the simulation does not wait for, which may be the reason of an error. */
+/** Names access that the simulation does not wait for, which may be the reason for an error. */
 const accessText = (unseen: readonly string[]): readonly string[] =>
   unseen.length === 0
     ? []
@@ -153,7 +155,7 @@ const stateLines = ({ tables, observed }: WorldState): readonly string[] => [
 ];
 
 /**
- * Compares what two equal histories have written.
+ * Asserts that two runs of the same history have written the same lines.
  *
  * @param name names the histories in the error: `undisturbed `
  * @throws CrashTestError `nondeterministic`
@@ -176,7 +178,7 @@ export function assertSame(
       (lines, run) => `${name}run ${run + 1}: ${lines[at] ?? "no further line"}`,
     ),
     hints: [
-      "The code uses random numbers, the time, a file or module-level state that the crash test does not control. Use `Math.random`, the global `crypto.randomUUID`, `Date` or `world.clock`, and create state in the function `receiver`.",
+      "The code probably uses random numbers, the time, a file or module-level state that the crash test does not control. Use `Math.random`, the global `crypto.randomUUID`, `Date` or `world.clock`, and create state in the function `receiver`.",
     ],
     unseen,
   });

@@ -77,7 +77,7 @@ test("results that did not occur again, and points that were not reached, are wr
   expect(report.unsteady).toEqual(["duplicate charge: crash@4"]);
   expect(report.text).toContain("\nNot reached, so not tried: kill@1.\n");
   expect(report.text).toContain(
-    "\nDepends on timing, so it did not occur again: duplicate charge: kill@4.",
+    "\nDid not occur again, probably because of timing: duplicate charge: kill@4.",
   );
 });
 

@@ -16,7 +16,7 @@ const entities: Readonly<Record<string, string>> = {
 const escaped = (text: string): string =>
   text.replaceAll(/[&<>"']/g, (character) => entities[character] ?? "");
 
-/** The most characters of one text on the page. */
+/** The maximum length of one text on the page, in characters. */
 const longest = 500;
 
 const shortened = (text: string): string =>

@@ -21,7 +21,7 @@ const anchorOf = ({ kind, point }: Cell): string => `${kind}-${point}`;
 const findingName = (name: string): string =>
   name.replace("order_dependent", kindText("order_dependent"));
 
-/** Returns the state of a cell. The names of its findings are its word. */
+/** Returns the state of a cell. Its word names the findings. */
 function stateOf({ findings, isReached }: Cell, accepted: ReadonlySet<string>): State {
   if (!isReached) return { shape: "unreached", word: "not reached" };
   if (findings.length === 0) return { shape: "ok", word: "no finding" };
@@ -77,7 +77,7 @@ ${rows.join("\n")}
 </div>`;
 }
 
-/** Returns the histories of all cells, collapsed. A browser opens the one whose content a link points to. */
+/** Returns the histories of all cells, collapsed. A browser opens the history to whose content a link points. */
 export function historiesHtml(page: ReportPage): string {
   const accepted = acceptedIn(page);
   return page.cells

@@ -4,7 +4,7 @@
  */
 
 const shapes = {
-  /** A finding, or the effect that makes it one. */
+  /** A finding, or the effect that makes a history a finding. */
   bad: '<rect x="-7" y="-7" width="14" height="14" rx="2.5"/><path class="cut" d="m-3-3 6 6m0-6-6 6"/>',
   ok: '<circle r="7"/><path class="cut" d="m-3.2.2 2.2 2.2 4.2-4.6"/>',
   fault: '<path d="M-5-7h10l-2 3.5L5 0h-8v7h-2z"/>',
@@ -17,10 +17,10 @@ const shapes = {
 
 export type Shape = keyof typeof shapes;
 
-/** Returns an icon before a word that has the same meaning. */
+/** Returns an icon to put before a word with the same meaning. */
 export const iconHtml = (shape: Shape): string =>
   `<svg class="icon ${shape}" viewBox="-8 -8 16 16" aria-hidden="true">${shapes[shape]}</svg>`;
 
-/** Returns a shape at a place of a larger picture. */
+/** Returns a shape at a position in a larger picture. */
 export const shapeAt = (shape: Shape, x: string): string =>
   `<svg class="${shape}" x="${x}" y="50%">${shapes[shape]}</svg>`;

@@ -1,4 +1,4 @@
-/** The hash of {@link style}, which allows it and no other style. A test compares them. */
+/** The hash of {@link style}, by which the page allows this style and no other. A test compares the two. */
 export const styleHash = "sha256-3CsZtcWI45u/oYSX8eVZAiaObxg6iqal3R8kWeqckMc=";
 
 /** The colours, fonts and shapes of the sandbox's page. */

@@ -2,10 +2,10 @@ import type { Finding, HistoryLine } from "../../history.js";
 import { sentenceHtml, textHtml } from "./escape.js";
 import { iconHtml, shapeAt } from "./icons.js";
 
-/** Lines at which time has advanced by at least this much have a gap before them. */
+/** The shortest time between two lines that the page shows as a gap, in milliseconds. */
 const gapMs = 1000;
 
-/** The lane of a line that shows no call: its sender or process. */
+/** Returns the lanes of a line: its sender or process, and the two ends of its call. */
 const endsOf = ({ who, from, to }: HistoryLine): readonly string[] => [
   ...new Set([who, from ?? who, to ?? who]),
 ];
@@ -59,7 +59,7 @@ ${rows.join("\n")}
     return pictureHtml(lanes, lives, mark);
   }
 
-  /** A process has a line from its first entry to its last one. The others exist all the time. */
+  /** Returns whether a lane exists at a row: a process from its first entry to its last, other lanes always. */
   function isAlive(lane: string, at: number): boolean {
     const made = lines.flatMap(({ who, from }, row) =>
       who === lane || from === lane ? [row] : [],
@@ -69,10 +69,10 @@ ${rows.join("\n")}
   }
 }
 
-/** The most characters of a lane's name. */
+/** The maximum length of a lane's name, in characters. */
 const longestName = 40;
 
-/** Returns the name of a lane, which may break after a dot. */
+/** Returns the name of a lane, with a possible line break after each dot. */
 const laneHtml = (lane: string): string =>
   (lane.length > longestName ? `${lane.slice(0, longestName)}…` : lane)
     .split(/(?<=\.)/)
@@ -141,7 +141,7 @@ export function whatHtml({ text, note, fault, isExtra }: HistoryLine): string {
 const resultHtml = (result: Finding, picture: string): string =>
   `<li class="is-bad is-result"><span class="time">end</span>${picture}<span class="what"><b class="bad">${iconHtml("bad")} ${sentenceHtml(resultText(result))}</b></span></li>`;
 
-/** Describes how the end of a history differs from that of the undisturbed one. */
+/** Describes how the end of a history differs from the end of the undisturbed history. */
 function resultText({ kind, effect, repeat }: Finding): string {
   const name = `\`${effect}\``;
   switch (kind) {
