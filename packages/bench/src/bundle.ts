@@ -7,13 +7,13 @@ const conditionNames = {
   node: ["node", "import"],
 };
 
-// The file does not exist: its path is only where the search for packages starts.
+// This file does not exist. Its path is only where the search for packages starts.
 const entry = fileURLToPath(new URL("../deployed.js", import.meta.url));
 
 export type Target = keyof typeof conditionNames;
 
 interface Bundle {
-  /** The size, minified and gzipped (level 9). */
+  /** The size in bytes, minified and gzipped (level 9). */
   readonly bytes: number;
   /** The code of each file that remains in the bundle, without comments and not minified. */
   readonly modules: readonly (readonly [file: string, code: string])[];
@@ -26,7 +26,7 @@ export const gzippedBytes = async (code: string, target: Target): Promise<number
 /**
  * Bundles a module with all its imports except frameworks.
  *
- * @throws Error if an import cannot be found: without it the size would be too small
+ * @throws Error if an import cannot be found, because the size would be too small without it
  */
 export async function bundle(code: string, target: Target): Promise<Bundle> {
   const bundled = await rolldown({

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 
 export interface Child {
-  /** Sends a message, if given, and resolves with the next one. Rejects if the process exits first. */
+  /** Sends `message`, if any, and resolves with the process's next message. Rejects if the process exits first. */
   readonly reply: (message?: string) => Promise<unknown>;
   readonly stop: () => void;
 }
@@ -14,7 +14,7 @@ export function startChild(file: string, args: string[], options: ForkOptions = 
   const ended = once(child, "exit").then(([code, signal]): never => {
     throw new Error(`${file} ${args.join(" ")} ended with ${String(code ?? signal)}.`);
   });
-  // An early exit matters only while a message is awaited. Otherwise it must not be an unhandled rejection.
+  // Handles the rejection here, because an early exit matters only while a message is awaited.
   ended.catch(() => {});
   return {
     reply(message) {

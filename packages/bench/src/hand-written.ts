@@ -2,7 +2,7 @@ import { createHmac, randomUUID, timingSafeEqual } from "node:crypto";
 import type { Redis } from "ioredis";
 import type { Pool } from "pg";
 
-/** The shortest correct check of a signature. It is also the floor of the `verify` section. */
+/** Returns whether a signature is genuine, by the shortest correct check: the floor of the `verify` section. */
 export function isGenuine(body: Uint8Array, signature: string, secret: string): boolean {
   const given = Buffer.from(signature.slice("sha256=".length), "hex");
   const expected = createHmac("sha256", secret).update(body).digest();
@@ -35,9 +35,9 @@ type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 export type HandWrittenReceiver = ReturnType<typeof handWrittenReceiver>;
 
 /**
- * A receiver as a careful user would write it: a constant-time signature check over the raw bytes,
- * 503 for a copy of a delivery that is still running, `done` only after the handler, a release when
- * the handler throws. Returns the status to respond with.
+ * Returns a receiver as a careful user would write it: a constant-time signature check over the raw bytes, 503 for a
+ * copy of a delivery that is still running, `done` only after the handler, a release when the handler throws. The
+ * receiver resolves with the status to respond with.
  *
  * It has no leases (a handler that hangs blocks its event), time limits, key rotation or reports.
  */
@@ -100,11 +100,11 @@ export function memoryClaims(): Claims {
   };
 }
 
-// Nothing renews a claim: a handler may take this long, and a crash blocks its event for this long.
+// Nothing renews a claim, so a handler may take at most this long, and a crash blocks its event for this long.
 const runMs = 5 * 60_000;
 const keepMs = 7 * 24 * 60 * 60_000;
 
-// A script, because between GET and DEL the key could expire and then belong to another run.
+// Uses a script, because between GET and DEL the key could expire and then belong to another run.
 const deleteIfOwned = `
 if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
 return 0`;
@@ -126,7 +126,7 @@ export function redisClaims(redis: Redis): Claims {
   };
 }
 
-/** The table of `postgresClaims`. */
+/** The statement that creates the table of `postgresClaims`. */
 export const postgresTable = `create table webhooks (
   id text primary key, token text not null, claimed_at timestamptz not null default now(), done boolean not null default false
 )`;

@@ -9,12 +9,12 @@ export interface Bar {
   readonly lane: string;
   /** The lane to compare with, round by round. Default: the bar applies to the value itself. */
   readonly against?: string;
-  /** The lower limit. A bar has either this or `atMost`. */
+  /** The lower limit. A bar has either `atLeast` or `atMost`. */
   readonly atLeast?: number;
   readonly atMost?: number;
   /** The value that the project wants to be known for. */
   readonly aim: number;
-  /** The reason for missing the bar, shown only while it is missed. */
+  /** The reason for missing the bar, shown only while the bar is missed. */
   readonly limit?: string;
 }
 

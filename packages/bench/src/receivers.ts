@@ -7,8 +7,8 @@ export const limit =
   "For each delivery, svc-webhooks hashes the record key, makes additional checks, and creates a record that must be garbage-collected.";
 
 /**
- * Passes a delivery to the receiver. Rejects unless it returned 200: a rejected delivery takes less time than a handled
- * one.
+ * Passes a delivery to the receiver. Rejects unless the status is 200, because a rejected delivery takes less time than
+ * a handled one.
  */
 export type Receive = (delivery: Delivered) => Promise<void>;
 
@@ -17,7 +17,7 @@ type Handle = () => void | Promise<void>;
 export function ours(handle: Handle, options: Partial<ReceiverOptions> = {}): Receive {
   const { receive } = createReceiver({ secret, on: { [eventType]: handle }, ...options });
   return async ({ headers, body }) => {
-    // Adapters pass headers as a function.
+    // Passes headers as a function, as adapters do.
     const outcome = await receive({ method: "POST", headers: (name) => headers[name], body });
     mustBe200(outcome.status);
   };
@@ -29,5 +29,5 @@ export function handWritten(handle: Handle, claims = memoryClaims()): Receive {
 }
 
 function mustBe200(status: number): void {
-  if (status !== 200) throw new Error(`A genuine delivery got status ${status}.`);
+  if (status !== 200) throw new Error(`A genuine delivery has the status ${status}.`);
 }

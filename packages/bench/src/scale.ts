@@ -4,10 +4,10 @@ import { markdownOf } from "./report/table.js";
 
 const usage = `npm run bench -- scale --accept-rate <number> --run-rate <number> [options]
 
-Computes the number of databases that an inbox on PostgreSQL needs, from rates that you have measured on one of yours.
+Computes the number of databases that an inbox on PostgreSQL needs, from rates that you have measured on one of your databases.
 
   --accept-rate <number>  events per second that one database accepts, if it does nothing else
-  --run-rate <number>     events per second whose handlers it runs, if it does nothing else
+  --run-rate <number>     events per second whose handlers one database runs, if it does nothing else
   --events <number>       events per day (default: 1e6, 1e7, 1e8 and 1e9)
   --utilization <number>  share of a database's time to plan, from 0.1 to 1 (default: 0.6)
   --peak <number>         peak as a multiple of the average, from 1 (default: 5)
@@ -20,7 +20,7 @@ Computes the number of databases that an inbox on PostgreSQL needs, from rates t
   --retain-days <number>  how long a record is kept (default: 7)
 `;
 
-/** The options with a default, and the limits of all. */
+/** The limits of each option, and its default if it has one. */
 const limits = {
   "accept-rate": { min: 1, max: 1e7, initial: undefined },
   "run-rate": { min: 1, max: 1e7, initial: undefined },

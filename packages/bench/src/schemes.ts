@@ -18,7 +18,7 @@ export type Contenders = (genuine: Body) => Promise<Readonly<Record<string, Chec
 
 type Headers = Readonly<Record<string, string>>;
 
-/** Resolves with the verification of a scheme as a receiver runs it: its headers, then its key. */
+/** Resolves with a check that verifies a scheme as a receiver does: the headers first, then the signature. */
 async function ours<Claim>(
   scheme: Scheme<Claim>,
   key: string,
@@ -26,7 +26,7 @@ async function ours<Claim>(
   genuine: Body,
 ): Promise<Check> {
   let imported: VerificationKey<Claim> | undefined;
-  // Only a receiver has the import of HMAC keys that a scheme receives.
+  // Imports the key through a receiver, because only a receiver can pass a scheme the import of HMAC keys.
   const importKey: typeof scheme.importKey = async (bytes, hmac) =>
     (imported = await scheme.importKey(bytes, hmac));
   const lookup = (name: string) => headers[name] ?? "";
@@ -59,7 +59,7 @@ async function webCrypto(
   return (body) => crypto.subtle.verify(algorithm, key, signature, Buffer.concat([before, body]));
 }
 
-/** The schemes that have a package of their sender to compare with. */
+/** The contenders of each scheme whose sender offers a package to compare with. */
 export const senders: Readonly<Record<string, Contenders>> = {
   async stripe(genuine) {
     const { webhooks } = Stripe;
@@ -88,7 +88,7 @@ export const senders: Readonly<Record<string, Contenders>> = {
         standard.verify(body, headers, { jsonParse: false });
         return true;
       },
-      // This one has no option to skip parsing.
+      // This package has no option to skip parsing.
       "svix (parses)": (body) => svix.verify(body, headers) !== undefined,
     };
   },
@@ -97,7 +97,7 @@ export const senders: Readonly<Record<string, Contenders>> = {
     const signature = await octokit.sign(secret, genuine.toString());
     return {
       [lane]: await ours(github(), secret, { "x-hub-signature-256": signature }, genuine),
-      // This one accepts text, so decoding the bytes is part of the work.
+      // This package accepts text, so decoding the bytes is part of the work.
       "@octokit/webhooks-methods": (body) => octokit.verify(secret, body.toString(), signature),
     };
   },
@@ -109,7 +109,7 @@ export const senders: Readonly<Record<string, Contenders>> = {
     const hex = signature.toString("hex");
     const raw = derOf(publicKey).subarray(-32);
     const headers = { "x-signature-ed25519": hex, "x-signature-timestamp": time };
-    // Importing the key once is an option of this package.
+    // Imports the key once, which discord-interactions allows.
     const key = await crypto.subtle.importKey("raw", raw, "Ed25519", false, ["verify"]);
     return {
       [lane]: await ours(discord(), raw.toString("hex"), headers, genuine),

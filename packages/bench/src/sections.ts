@@ -18,7 +18,7 @@ export const sectionIds = [
 ];
 
 /**
- * Runs a section. With `quick`, every step runs once and takes seconds in total: that shows that the section works, but
+ * Runs a section. With `quick`, every step runs once and takes seconds in total. This shows that the section works, but
  * measures nothing.
  */
 export type RunSection = (quick: boolean) => Promise<Section>;

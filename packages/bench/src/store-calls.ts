@@ -7,7 +7,7 @@ export const ours = "svc-webhooks";
 
 export const nameOf = (records: number): string => `${records.toLocaleString("en")} records`;
 
-// Receivers use hashes as keys, so inserts reach the index in random order.
+// Random, because receivers use hashes as keys, so that inserts reach the index in random order.
 export const newKey = (): string => randomBytes(16).toString("hex");
 
 export const token: string = randomBytes(16).toString("base64url");

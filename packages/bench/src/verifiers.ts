@@ -41,7 +41,7 @@ function standardHeaders(genuine: Body, secret: string): Record<string, string> 
 
 /** The other libraries. Each of them rejects a signature header in another format. */
 export const peers = {
-  // This one accepts text, so decoding the bytes is part of the work.
+  // This package accepts text, so decoding the bytes is part of the work.
   "@octokit/webhooks-methods": (genuine, secret) => {
     const signature = signatureOf(genuine, secret);
     return (body) => octokit.verify(secret, body.toString(), signature);
@@ -51,7 +51,7 @@ export const peers = {
     const seconds = Math.floor(Date.now() / 1_000);
     const signed = Buffer.concat([Buffer.from(`${seconds}.`), genuine]);
     const header = `t=${seconds},v1=${signatureOf(signed, secret).slice("sha256=".length)}`;
-    // A full run may take longer than the default tolerance of 5 minutes.
+    // Raises the tolerance, because a full run may take longer than the default of 5 minutes.
     return (body) => signature?.verifyHeader(body, header, secret, 3_600);
   },
   standardwebhooks: (genuine, secret) => {
@@ -62,13 +62,13 @@ export const peers = {
       return true;
     };
   },
-  // This one has no option to skip parsing.
+  // This package has no option to skip parsing.
   "svix (parses)": (genuine, secret) => {
     const webhook = new SvixWebhook(secret, { format: "raw" });
     const headers = standardHeaders(genuine, secret);
     return (body) => webhook.verify(body, headers) !== undefined;
   },
-  // This one accepts a Request, so creating one is part of the work.
+  // This package accepts a Request, so creating one is part of the work.
   "@hookflo/tern (parses)": (genuine, secret) => {
     const headers = { "x-hub-signature-256": signatureOf(genuine, secret) };
     return async (body) => {

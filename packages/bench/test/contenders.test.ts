@@ -219,7 +219,7 @@ describe("the load", () => {
     ["the server closes connections", (_request, response) => response.destroy()],
   ])("rejects if %s", async (_title, refuse) => {
     await expect(load(await listen(refuseOne(refuse)), 300)).rejects.toThrow(
-      /^\d+ responses were not 2xx, \d+ requests failed\.$/,
+      /^\d+ responses were not 2xx, and \d+ requests failed\.$/,
     );
   });
 });

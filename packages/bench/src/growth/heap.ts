@@ -1,6 +1,6 @@
-/** Returns the bytes that are in use on the heap. Sections run with --expose-gc. */
+/** Returns the bytes in use on the heap after a garbage collection. Sections run with --expose-gc. */
 export function heapUsed(): number {
-  // The second collection frees what the first one released.
+  // Collects twice, because the second collection frees memory that the first one released.
   globalThis.gc?.();
   globalThis.gc?.();
   return process.memoryUsage().heapUsed;

@@ -23,7 +23,7 @@ export const memoryStores: Readonly<Record<string, (size: number) => Deliver>> =
 
 const zeros = "0".repeat(51);
 
-/** Returns the first 32 of 64 characters, as a receiver cuts its keys. The heap keeps all 64. */
+/** Returns a key: the first 32 of 64 characters, as a receiver cuts its keys. The heap keeps all 64 characters. */
 export const keyOf = (delivery: number): string => `${1e12 + delivery}${zeros}`.slice(0, 32);
 
 /** Builds the minimum that any store needs: a table of records, and a ring that finds the oldest key. */
@@ -57,7 +57,7 @@ export const atCapacity = (size: number) => steady(size, size, 7 * 24 * 60 * 60_
 function steady(size: number, maxRecords: number, retainMs: number) {
   let count = 0;
   const startedAt = Date.now();
-  // Real clocks return epoch milliseconds and fractions. Both need more memory than small integers.
+  // Returns epoch milliseconds and fractions, as real clocks do, because both need more memory than small integers.
   const clock: Clock = {
     now: () => startedAt + count,
     monotonic: () => count + 0.25,
@@ -70,13 +70,13 @@ function steady(size: number, maxRecords: number, retainMs: number) {
     for (const end = count + more; count < end;) {
       count += 1;
       const key = keyOf(count);
-      // Both calls are synchronous.
+      // Awaits nothing, because both calls are synchronous.
       void store.claim(key, request, call);
       void store.complete(key, request, call);
     }
   };
-  // More than `size` deliveries are needed: a Map whose entries are deleted while others are added has a table twice as
-  // big.
+  // Makes more than `size` deliveries, because a Map whose entries are deleted while others are added has a table twice
+  // as big.
   deliver(size + size / 10);
   return { store, deliver };
 }

@@ -32,7 +32,7 @@ function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
     if (Number(request.headers["content-length"]) > maxBodyBytes) return resolve(undefined);
     const chunks: Buffer[] = [];
     let length = 0;
-    // `for await` is not used: leaving its loop early destroys the connection that must carry the 413.
+    // Does not use `for await`: leaving its loop early destroys the connection that must carry the 413.
     request.on("data", (chunk: Buffer) => {
       length += chunk.length;
       if (length <= maxBodyBytes) chunks.push(chunk);
@@ -54,7 +54,7 @@ function send(response: ServerResponse, status: number): void {
 
 /** Mounts the hand-written receiver in Express. */
 export const inExpress = (receive: HandWrittenReceiver): RequestHandler[] => [
-  // The signature covers the bytes before decompression.
+  // Does not inflate the body, because the signature covers the bytes before decompression.
   express.raw({ type: () => true, limit: maxBodyBytes, inflate: false }),
   async (request, response) => {
     const body: Buffer = request.body ?? Buffer.alloc(0);
@@ -63,7 +63,7 @@ export const inExpress = (receive: HandWrittenReceiver): RequestHandler[] => [
   },
 ];
 
-// Hono's types require a literal status.
+// Casts the status, because Hono's types require a literal.
 const respond = (c: Context, status: number) =>
   c.json({ status: STATUS_CODES[status] }, status as ContentfulStatusCode);
 

@@ -18,10 +18,10 @@ export const headersFor = (id: string) => ({
 });
 
 /**
- * Sends deliveries of 1 kB for `ms`, one after the other on each connection, each with its own id. Resolves with the
- * number of responses.
+ * Sends deliveries of 1 kB for `ms` milliseconds, one after the other on each connection, each with its own id.
+ * Resolves with the number of responses.
  *
- * @throws Error if a request failed or its status was not 2xx: a rejected delivery takes less time
+ * @throws Error if a request failed or its status was not 2xx, because a rejected delivery takes less time
  */
 export async function load(port: number, ms: number): Promise<number> {
   const { requests, non2xx, errors } = await autocannon({
@@ -33,14 +33,14 @@ export async function load(port: number, ms: number): Promise<number> {
     idReplacement: true,
     connections,
     duration: ms / 1_000,
-    // autocannon checks only once per sample whether the time is up.
+    // Takes short samples, because autocannon checks only once per sample whether the time is up.
     sampleInt: 100,
   });
   // `errors` does not include connections that the server closes: autocannon reopens them, and their requests are lost.
-  // At the end, one request per connection has no response yet.
+  // Counts these requests too, except one request per connection, which has no response yet at the end.
   const lost = Math.max(requests.sent - requests.total - connections, 0);
   if (non2xx + errors + lost > 0) {
-    throw new Error(`${non2xx} responses were not 2xx, ${errors + lost} requests failed.`);
+    throw new Error(`${non2xx} responses were not 2xx, and ${errors + lost} requests failed.`);
   }
   return requests.total;
 }

@@ -22,7 +22,7 @@ export type Handle = (event: unknown) => Promise<void>;
 
 /** Contenders on the same server or framework. */
 interface Platform {
-  /** Functions that create a listener. It receives deliveries at `/webhooks` and responds once `handle` has settled. */
+  /** Functions that create listeners, which receive deliveries at `/webhooks` and respond once `handle` settles. */
   readonly contenders: Readonly<Record<string, (handle: Handle) => RequestListener>>;
   readonly bars: readonly Bar[];
 }
@@ -70,7 +70,7 @@ export const platforms: Readonly<Record<string, Platform>> = {
       [lane]: (handle) => expressApp(expressWebhooks(ours(handle))),
       "@hookflo/tern": (handle) =>
         expressApp(
-          // The library's error message recommends this parser.
+          // Uses the parser that the library's error message recommends.
           express.raw({ type: "*/*", limit: 2 ** 20 }),
           createWebhookMiddleware({ platform: "github", secret }) as RequestHandler,
           async (request, response) => {
@@ -81,7 +81,7 @@ export const platforms: Readonly<Record<string, Platform>> = {
     },
     bars: [
       { lane, against: "hand-written", atLeast: 1, aim: 1.15, limit },
-      // This is the same receiver as on node:http.
+      // Measures the same receiver as on node:http.
       { lane, against: "hand-written, on the stream", atLeast: 0.75, aim: 0.85, limit: overHttp },
       { lane, against: "@hookflo/tern", atLeast: 1.5, aim: 2 },
     ],

@@ -18,5 +18,5 @@ const handle: Handle = async (event) => {
 const server = createServer(mount(handle));
 server.listen(0, "127.0.0.1", () => process.send?.((server.address() as AddressInfo).port));
 process.on("message", () => process.send?.(performance.eventLoopUtilization().active));
-// The parent has exited, so this process exits too.
+// Exits when the parent has exited.
 process.once("disconnect", () => process.exit());

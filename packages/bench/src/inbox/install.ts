@@ -3,13 +3,13 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 
-/** The lowest version that `@svc-webhooks/pg-boss` supports. It needs Node 22.12, so it is not installed in the workspace. */
+/** The lowest version that `@svc-webhooks/pg-boss` supports. Not in the workspace, because it needs Node 22.12. */
 const pgBoss = "pg-boss@12.38.0";
 
 export interface Installed {
-  /** The address of the module of pg-boss. */
+  /** The URL of pg-boss's module. */
   readonly module: string;
-  /** The path of a Node that runs it: this one, or Node 24 if this one is too old. */
+  /** The path of a Node executable that runs pg-boss: the current one, or Node 24 if the current one is too old. */
   readonly node: string;
 }
 

@@ -3,15 +3,15 @@ import { redisServer, type RedisServer } from "@svc-webhooks/kit/redis-server";
 import { acceptingRace, branchRace, bytesRace, holdingRace, runningRace } from "./races.js";
 import { openSite } from "./site.js";
 
-/** Measures the races of the section, and sends them. Runs on a Node that pg-boss supports. */
+/** Measures the races of the section, and sends the results. Runs on a Node that pg-boss supports. */
 const [pgBoss = "", folder = "", pace] = process.argv.slice(2);
 const quick = pace === "quick";
 
 const persistent = ["--save", "", "--appendonly", "yes", "--appendfsync"];
-// The server has its default settings, so commits wait for the disk.
+// Keeps the server's default settings, so that commits wait for the disk.
 const postgres = await postgresServer({});
 const redis: RedisServer[] = [];
-// An uncaught error must not leave the servers running.
+// Stops the servers even after an uncaught error.
 process.once("exit", () => {
   void postgres.crash();
   for (const server of redis) void server.kill();
@@ -24,7 +24,7 @@ const site = await openSite({
   pgBoss,
 });
 const races = [
-  // The table of jobs is empty only now.
+  // Comes first, because the table of jobs is empty only now.
   await bytesRace(site, quick),
   await runningRace(site, quick),
   await holdingRace(site, quick),

@@ -13,7 +13,7 @@ import { deliveriesOf, eventType, secret } from "../deliveries.js";
 
 type Store = PostgresStore<PoolClient>;
 
-/** The deliveries and runs that each contender has in progress. */
+/** The numbers of deliveries and of runs that each contender has in progress. */
 export const inFlight = { accepting: 16, running: 12 };
 
 const nextDelivery = deliveriesOf(1_024);
@@ -27,7 +27,7 @@ async function receiving({ receive }: Receiver, code: string): Promise<void> {
 const receiverOf = (store: Store, on: ReceiverOptions["on"]): Receiver =>
   createReceiver({ secret, store, name: "bench", on, onParked: () => {}, log: () => {} });
 
-/** Writes the effect of an event. */
+/** Writes the effect of an event in the transaction that completes it. */
 const take = (store: Store, context: DeliveryContext): Promise<unknown> =>
   store.transaction(context, (tx) =>
     tx.query("insert into effects (key) values ($1)", [context.idempotencyKey]),
@@ -45,9 +45,9 @@ export function inline(store: Store): () => Promise<void> {
 export interface Queued {
   /** Stores a new delivery of 1 kB. Rejects unless it was stored. */
   readonly accept: () => Promise<void>;
-  /** Stores a number of deliveries, and returns how many of them workers then run per second. */
+  /** Stores deliveries, and resolves with the number of them that workers then run per second. */
   readonly runsPerSecond: (jobs: number) => Promise<number>;
-  /** Stores a delivery that becomes a dead letter, and then others. Resolves when it is dead. */
+  /** Stores a delivery that becomes a dead letter, and then `others` more. Resolves when the first one is dead. */
   readonly poison: (others: number) => Promise<void>;
 }
 

@@ -5,7 +5,7 @@ import { inFlight, type Queued } from "./queued.js";
 import type { Site } from "./site.js";
 import { bothCores } from "./without-branch.js";
 
-/** Returns events in order, on 50 keys. */
+/** Returns the options of a queue that runs events in order, on 50 keys. */
 const inOrder = () => {
   let sent = 0;
   return { partitionBy: () => `key ${(sent += 1) % 50}` };
@@ -24,7 +24,7 @@ async function openQueues(site: Site, name: string): Promise<Readonly<Record<str
 
 const inline = "inline, in `transaction`";
 
-/** Measures the rate of acceptance. No worker runs. */
+/** Measures how many deliveries per second each contender accepts. No worker runs. */
 export async function acceptingRace(site: Site, quick: boolean): Promise<Race> {
   const queues = await openQueues(site, "accepting");
   const turn = (work: () => Promise<void>) => () =>
@@ -36,7 +36,7 @@ export async function acceptingRace(site: Site, quick: boolean): Promise<Race> {
   return { title, unit: "/s", reference: inline, lanes, bars: [] };
 }
 
-/** Measures the rate at which workers run what waits, with the effect in `transaction`. Nothing is accepted meanwhile. */
+/** Measures the rate at which workers run waiting jobs, with the effect in `transaction`, while no delivery arrives. */
 export async function runningRace(site: Site, quick: boolean): Promise<Race> {
   const queues = await openQueues(site, "running");
   const { running } = inFlight;
@@ -64,13 +64,13 @@ export async function runningRace(site: Site, quick: boolean): Promise<Race> {
   return { title: `Inbox, running, ${running} at a time`, unit: "/s", reference, lanes, bars: [] };
 }
 
-/** Measures how fast other keys run while the later events of a dead letter wait for it. */
+/** Measures how fast events of other keys run while later events wait behind a dead letter. */
 export async function holdingRace(site: Site, quick: boolean): Promise<Race> {
   const open = (name: string, waiting: number) => {
     let sent = 0;
     return site.pgBoss(`holding-${name}`, {
       afterDead: "hold",
-      // The first event is the letter.
+      // The first event becomes the dead letter.
       partitionBy: () => ((sent += 1) <= waiting ? "held" : `key ${sent % 50}`),
     });
   };
@@ -91,7 +91,7 @@ export async function holdingRace(site: Site, quick: boolean): Promise<Race> {
   return { title, unit: "/s", reference, lanes, bars };
 }
 
-/** Measures the bytes of a waiting job of pg-boss in the table and its indexes, in an empty database. */
+/** Measures the bytes that a waiting pg-boss job takes in the table and its indexes. The table must be empty. */
 export async function bytesRace(site: Site, quick: boolean): Promise<Race> {
   const { accept } = await site.pgBoss("bytes");
   const jobs = quick ? 100 : 5_000;
@@ -105,13 +105,13 @@ export async function bytesRace(site: Site, quick: boolean): Promise<Race> {
   return { title: "Inbox, bytes per waiting job of 1 kB", unit: "B", lanes, bars: [] };
 }
 
-/** Measures what the branch for queues costs a receiver without one, as CPU time: a busy machine changes it less. */
+/** Measures the cost of the branch for queues to a receiver without one, in CPU time, which other load affects less. */
 export async function branchRace(folder: string, quick: boolean): Promise<Race> {
   const cores = await bothCores(folder);
   const next = deliveriesOf(1_024);
   const calls = quick ? 20 : 1_000;
   const turnOf = ({ createReceiver }: (typeof cores)["with"]): Turn => {
-    // The memory store becomes full, which the receiver would log.
+    // Discards the log, because the receiver would log that the memory store is full.
     const { receive } = createReceiver({ secret, on: { [eventType]: () => {} }, log: () => {} });
     return async () => {
       const start = process.cpuUsage();

@@ -7,10 +7,10 @@ import { inFlight, inline, queued, type Queued } from "./queued.js";
 
 const connections = 20;
 
-/** The servers, and the module of pg-boss. */
+/** The addresses of the servers, and of pg-boss's module. */
 export interface Servers {
   readonly postgres: string;
-  /** The ports of Redis by `appendfsync`. */
+  /** The ports of the Redis servers, by their `appendfsync`. */
   readonly redis: { readonly everysec: number; readonly always: number };
   readonly pgBoss: string;
 }
@@ -20,7 +20,7 @@ type Boss = PgBossLike & {
   stop(options: { readonly graceful: boolean }): Promise<void>;
 };
 
-/** Connects to the servers. */
+/** Connects to the servers. Resolves to functions that open queues on them. */
 export async function openSite({ postgres, redis, pgBoss }: Servers) {
   const pool = new Pool({ connectionString: postgres, max: connections });
   await migrate(pool);
@@ -51,7 +51,7 @@ export async function openSite({ postgres, redis, pgBoss }: Servers) {
       const connection = onPostgres
         ? { connectionString: postgres, migrate: true }
         : { host: "127.0.0.1", port: redis[server], maxRetriesPerRequest: null };
-      // The overloads do not allow a backend that may be undefined.
+      // Casts the backend, because the overloads do not allow one that may be undefined.
       const backend = (onPostgres ? createPostgresBackend : undefined) as never;
       const opened = new Queue(queue, { connection }, backend);
       closing.unshift(() => opened.close());

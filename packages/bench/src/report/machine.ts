@@ -14,7 +14,7 @@ export function machine(): string[] {
   const { stdout } = spawnSync("redis-server", ["--version"], { encoding: "utf8" });
   const redis = /v=(\S+)/.exec(stdout ?? "")?.[1];
   const postgres = postgresVersion();
-  // The manifest pins the versions of all dependencies.
+  // Reads the versions from the manifest, which pins those of all dependencies.
   const { devDependencies } = JSON.parse(readFileSync(manifest, "utf8")) as {
     readonly devDependencies: Readonly<Record<string, string>>;
   };

@@ -12,7 +12,7 @@ export interface Load {
 
 const endpoints = 100;
 
-/** The number of deliveries per send: each send raises two events. */
+/** The number of deliveries per email: each email raises two events for every endpoint. */
 const perSend = 2 * endpoints;
 
 /** The due times of the attempts under A-09 `fast`, in milliseconds after the event. */
@@ -60,7 +60,7 @@ export async function load({
     const expected = turn * (deliveries / 2) * (1 + dueAt.length);
     if (attempts !== expected || late > 0)
       throw new Error(
-        `${attempts} attempts in place of ${expected}; ${late} not at their due time.`,
+        `${attempts} attempts instead of ${expected}; ${late} not at their due time.`,
       );
     heaps.push(heapUsed() - heapBefore);
     await sandbox.clock.advance(1_000);
@@ -86,7 +86,7 @@ export async function realistic(): Promise<number> {
   const startedAt = performance.now();
   await sandbox.clock.advance(((27 * 60 + 35) * 60 + 5) * 1_000);
   const ms = performance.now() - startedAt;
-  if (attempts !== 16) throw new Error(`${attempts} attempts in place of 16.`);
+  if (attempts !== 16) throw new Error(`${attempts} attempts instead of 16.`);
   await sandbox.close();
   return ms;
 }
@@ -147,5 +147,5 @@ async function post(
   };
   const request = { method: "POST", headers, body: JSON.stringify(body) };
   const { status } = await fetch(new Request(`http://sandbox.test${path}`, request));
-  if (status !== expected) throw new Error(`${path} got ${status}.`);
+  if (status !== expected) throw new Error(`${path} responded ${status}.`);
 }

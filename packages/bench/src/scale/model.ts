@@ -2,7 +2,7 @@
 export interface Rates {
   /** The number of events per second that one database accepts, if it does nothing else. */
   readonly acceptRate: number;
-  /** The number of events per second whose handlers it runs, if it does nothing else. */
+  /** The number of events per second whose handlers one database runs, if it does nothing else. */
   readonly runRate: number;
   /** The share of each database's time that is planned, from 0 to 1. The rest is a reserve. */
   readonly utilization: number;
@@ -38,21 +38,21 @@ export interface Plan {
 
 export interface Backlog {
   readonly jobs: number;
-  /** Infinity if nothing is left for the backlog. */
+  /** The time until no job waits, in seconds. Infinity if no capacity is left for the backlog. */
   readonly drainSeconds: number;
 }
 
 const secondsPerDay = 86_400;
 
-/** The share of a rate by which the sums of fractions may be wrong, such as `0.1 + 0.2`. */
+/** The relative error that sums of fractions may have, such as `0.1 + 0.2`. */
 const rounding = 1e-9;
 
 /**
  * Returns the requirements of a number of events per day.
  *
  * An event takes `1 / acceptRate` seconds of a database's time when it is accepted, and `1 / runRate` when its handler
- * runs. The databases must accept the peak while they run the average: handlers catch up after the peak. Acceptance has
- * priority, and handlers get the rest of the planned time.
+ * runs. The databases must accept the peak while they run the average, and handlers catch up after the peak. Acceptance
+ * has priority, and handlers get the rest of the planned time.
  */
 export function planFor(eventsPerDay: number, rates: Rates): Plan {
   const { acceptRate, runRate, utilization } = rates;
@@ -60,10 +60,10 @@ export function planFor(eventsPerDay: number, rates: Rates): Plan {
   const peak = average * rates.peak;
   const needed = (peak / acceptRate + average / runRate) / utilization;
   const databases = Math.max(1, Math.ceil(needed * (1 - rounding)));
-  /** The number of handlers per second that finish while `arriving` events per second are accepted. */
+  /** Returns the number of handlers per second that finish while `arriving` events per second are accepted. */
   const runsBeside = (arriving: number) =>
     Math.max(0, databases * utilization - arriving / acceptRate) * runRate;
-  /** Returns what a rate exceeds another by, and 0 if only by a rounding error. */
+  /** Returns the difference by which `rate` exceeds `other`, or 0 if it is only a rounding error. */
   const excess = (rate: number, other: number) =>
     rate - other > rate * rounding ? rate - other : 0;
   const spare = excess(runsBeside(average), average);

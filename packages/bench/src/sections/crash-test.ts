@@ -10,7 +10,7 @@ const logger = { info() {}, warn() {}, error() {} };
 
 type Options = CrashTestOptions<Pool>;
 
-/** A call with a key, with the store in memory. */
+/** A handler that makes a call with a key, with the store in memory. */
 const inMemory: Options = {
   events,
   receiver({ secret, clock, store, effect }: World<Pool>) {
@@ -20,7 +20,7 @@ const inMemory: Options = {
   },
 };
 
-/** An insert in a transaction that completes the delivery. */
+/** A handler that inserts a row in the transaction that completes the delivery, with PGlite. */
 const withPglite: Options = {
   events,
   async prepare({ pool }) {
@@ -37,7 +37,7 @@ const withPglite: Options = {
 
 export const run: RunSection = async (quick) => {
   const rounds = quick ? 1 : 7;
-  // The first run starts PGlite and loads the code.
+  // Not measured, because the first run starts PGlite and loads the code.
   await cpuMs(withPglite);
   const lanes = [
     { name: "store in memory", values: await repeated(rounds, () => cpuMs(inMemory)) },
@@ -59,12 +59,12 @@ async function repeated(rounds: number, measure: () => Promise<number>): Promise
   return values;
 }
 
-/** Resolves with the CPU time per history of all histories with one fault, in milliseconds. */
+/** Resolves with the CPU time per history with one fault, in milliseconds. */
 async function cpuMs(options: Options): Promise<number> {
   const before = process.cpuUsage();
   const { tried, findings } = await crashReport<Pool>({ ...options, maxFaults: 1 });
-  if (findings.length > 0) throw new Error("The handler of the benchmark is correct.");
+  if (findings.length > 0) throw new Error("A correct handler has findings.");
   const { user, system } = process.cpuUsage(before);
-  // The undisturbed histories are not counted, although their time is.
+  // Counts only histories with a fault, although the time includes that of the undisturbed histories.
   return (user + system) / 1_000 / Number(tried[0]?.run);
 }

@@ -9,7 +9,7 @@ import type { RunSection } from "../sections.js";
 export const run: RunSection = async (quick) => {
   if (!postgresVersion() || spawnSync("redis-server", ["--version"]).error) {
     throw new Error(
-      "Install PostgreSQL and redis-server, or name the sections that do without them.",
+      "Install PostgreSQL and redis-server, or name the sections that do not need them.",
     );
   }
   const removeFolder = runFolder();

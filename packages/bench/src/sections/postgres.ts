@@ -11,12 +11,12 @@ import { call, nameOf, newKey, ours, request, speedRace, token } from "../store-
 
 export const run: RunSection = async (quick) => {
   if (!postgresVersion()) {
-    throw new Error("Install PostgreSQL, or name the sections that do without it.");
+    throw new Error("Install PostgreSQL, or name the sections that do not need it.");
   }
   const removeFolder = runFolder();
-  // The server has its default settings, so commits wait for the disk.
+  // Keeps the server's default settings, so that commits wait for the disk.
   const server = await postgresServer({});
-  // An uncaught error must not leave the server running.
+  // Stops the server even after an uncaught error.
   process.once("exit", () => void server.crash());
   try {
     return { title: "Postgres", races: await races(server.connectionString, quick) };
@@ -169,7 +169,7 @@ async function sizeRace({ pool, store, quick }: Track, few: number, many: number
   return speedRace(titleOf("claim + complete + forget", 1), 1, quick, contenders, bar);
 }
 
-// Each call must have the expected result, because a rejected call would take less time.
+// Asserts that each call has the expected result, because a rejected call would take less time.
 
 async function claim<Tx>(store: PostgresStore<Tx>, key: string): Promise<number> {
   const result = await store.claim(key, request, call);

@@ -21,8 +21,7 @@ export const run: RunSection = async (quick) => {
   ): Promise<Race> {
     const next = deliveriesOf(bytes);
     const [theirs, our] = [handWritten(handle), ours(handle)];
-    // In 1 kB races, fills the memory store to its capacity. From there on, the hand-written receiver drops records
-    // too.
+    // In 1 kB races, fills the memory store to its capacity. From then on, the hand-written receiver drops records too.
     for (let filled = 0; filled < (quick || bytes > 1_024 ? 1 : 100_000); filled++) {
       await theirs(next());
       await our(next());
@@ -32,7 +31,7 @@ export const run: RunSection = async (quick) => {
     return { title, unit: "µs", reference: "hand-written", lanes, bars };
   }
 
-  /** Without a registered SDK, as in an application that has the package but no exporter. */
+  /** Measures telemetry without a registered SDK, as in an application that has the package but no exporter. */
   async function telemetryRace(): Promise<Race> {
     const next = deliveriesOf(1_024);
     const [without, instrumented] = [ours(resolved), ours(resolved, telemetry())];

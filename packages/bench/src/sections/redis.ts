@@ -12,10 +12,10 @@ import { ratePerSecond, takeTurns } from "../turns.js";
 
 export const run: RunSection = async (quick) => {
   if (spawnSync("redis-server", ["--version"]).error) {
-    throw new Error("Install redis-server, or name the sections that do without it.");
+    throw new Error("Install redis-server, or name the sections that do not need it.");
   }
   const server = await redisServer();
-  // An uncaught error must not leave the server running.
+  // Stops the server even after an uncaught error.
   process.once("exit", () => void server.kill());
   const client = new Redis(server.port, "127.0.0.1");
   try {
@@ -129,7 +129,7 @@ async function roundTripsPer(client: Redis, call: () => Promise<void>): Promise<
   const calls = 100;
   const before = await infoOf(client, "total_reads_processed");
   for (let n = 0; n < calls; n++) await call();
-  // The second INFO counts as a read too.
+  // Subtracts 1, because the second INFO counts as a read too.
   return ((await infoOf(client, "total_reads_processed")) - before - 1) / calls;
 }
 

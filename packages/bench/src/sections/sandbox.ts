@@ -135,7 +135,7 @@ function firstLineMs(args: readonly string[]): Promise<number> {
       child.kill("SIGKILL");
     });
     child.once("error", reject);
-    // The next turn must not compete with a process that is still exiting.
+    // Waits for the exit, because the next turn must not compete with a process that is still exiting.
     child.once("close", () => {
       if (ms > 0) resolve(ms);
       else reject(new Error(`node ${args.join(" ")} printed nothing.`));

@@ -27,7 +27,7 @@ const alone = {
   "svc-webhooks": `export { sign, verify } from "@svc-webhooks/core"`,
   "@octokit/webhooks-methods": `export * from "@octokit/webhooks-methods"`,
   standardwebhooks: `export { Webhook } from "standardwebhooks"`,
-  // A deep import, because the package's entry point cannot be tree-shaken.
+  // Uses a deep import, because the package's entry point cannot be tree-shaken.
   "svix, only `Webhook`": `export { Webhook } from "svix/dist/webhook.js"`,
 };
 

@@ -99,7 +99,7 @@ function completionRace({ db, store, quick }: Track): Promise<Race> {
   });
 }
 
-/** Measures the bytes of the file per record. */
+/** Measures the size of the file per record, in bytes. */
 function bytesRace({ db }: Track, file: string, records: number): Race {
   db.exec("delete from effects; delete from webhooks; delete from svc_webhooks_deliveries; vacuum");
   fill(file, records);
@@ -132,12 +132,13 @@ async function sizeRace(track: Track, file: string, few: number, many: number): 
   }
 }
 
-// Each call must have the expected result, because a rejected call would take less time. Nothing is awaited: no other
-// connection holds a lock, so the calls are synchronous.
+// Asserts that each call has the expected result, because a rejected call would take less time. Awaits nothing: no
+// other connection holds a lock, so the calls are synchronous.
 
 function claim(store: SqliteStore<Connection>, key: string): number {
   const result = store.claim(key, request, call);
-  if (result instanceof Promise || result.status !== "claimed") throw new Error("Not claimed.");
+  if (result instanceof Promise || result.status !== "claimed")
+    throw new Error("A new key was not claimed.");
   return result.fence;
 }
 
@@ -148,7 +149,8 @@ function complete(store: SqliteStore<Connection>, key: string): void {
 
 function claimDone(store: SqliteStore<Connection>, key: string): void {
   const result = store.claim(key, request, call);
-  if (result instanceof Promise || result.status !== "done") throw new Error("Not done.");
+  if (result instanceof Promise || result.status !== "done")
+    throw new Error("A completed key is not done.");
 }
 
 function handle(store: SqliteStore<Connection>, key: string): void {
@@ -168,7 +170,7 @@ function inTransaction(db: Connection, work: () => unknown): void {
   }
 }
 
-/** Adds done records, in commits that do not wait for the disk, so on a connection of its own. */
+/** Adds done records on a separate connection, whose commits do not wait for the disk. */
 function fill(file: string, records: number): void {
   const db = new DatabaseSync(file);
   try {
