@@ -78,7 +78,7 @@ describe("the case of connections that silently die", () => {
   const notSent = () => new WebhookError("not_sent", "There is no connection.");
   const lost = () => new Error("The connection was lost.");
   const title =
-    "after its connections have silently died, it works again, and no executed call was reported as not sent";
+    "after its connections have silently died, the store works again and reports no executed call as not sent";
 
   test.each([
     ["passes with a store that leaves them", true, lost, true, []],

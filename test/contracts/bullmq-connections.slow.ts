@@ -18,7 +18,7 @@ import { bullmqContract } from "./bullmq-contract.js";
 import { selecting } from "./contract-cases.js";
 
 /** Registers only the cases about connections and a full storage: `bullmq-inbox.test.ts` runs the others. */
-const runner = selecting({ describe, it }, /silently died|failover|storage that is full/);
+const runner = selecting({ describe, it }, /silently died|failover|full storage/);
 
 const volatile = ["--save", "", "--appendonly", "no"];
 

@@ -109,7 +109,7 @@ test("Bun has the same reports, and each names what that runtime cannot show", a
     const limits = blind.slice(report.blind.length);
     expect(limits).toEqual([
       "sockets and files: this runtime cannot show them",
-      expect.stringMatching(/^errors that nothing catches, and timers that are imported/),
+      expect.stringMatching(/^uncaught errors, and timers that are imported/),
     ]);
     const inNode = { blind: report.blind, text: text.replace(`; ${limits.join("; ")}`, "") };
     expect({ ...reports[name], ...inNode }).toEqual(report);

@@ -2,20 +2,20 @@ import { assertValid } from "@svc-webhooks/core";
 import type { SignedDelivery } from "./delivery.js";
 
 /**
- * Asserts that a value is the result of `signedDelivery`.
+ * Asserts that a value has the form of a result of `signedDelivery`.
  *
- * @throws ReceiverConfigError `invalid_option` if it is not
+ * @throws ReceiverConfigError `invalid_option` if it does not
  */
 export function assertDelivery(delivery: SignedDelivery): void {
-  // JavaScript callers may pass anything.
+  // `Object` makes any value readable, because JavaScript callers may pass null or undefined.
   const { body, headers } = Object(delivery) as Partial<SignedDelivery>;
   const text = `\`delivery\` is ${kindOf(delivery)}, not a signed delivery: await signedDelivery(…) first, and pass the result.`;
   assertValid(tagOf(body) === "Uint8Array" && headers, "delivery", text);
 }
 
 /**
- * Returns a value's tag. Its class is not checked, because edge runtimes and test environments have several
- * `Uint8Array` classes.
+ * Returns a value's tag. Callers compare the tag instead of the class, because edge runtimes and test environments have
+ * several `Uint8Array` classes.
  */
 const tagOf = (value: unknown): string => Object.prototype.toString.call(value).slice(8, -1);
 

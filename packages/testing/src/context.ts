@@ -1,8 +1,9 @@
 import type { DeliveryContext } from "@svc-webhooks/core";
 
 /**
- * Returns a context, for calling a handler without a receiver: the first run of an `email.sent` event whose
- * signal is not aborted. It starts at 2026-01-01T00:00:00Z, as `fakeClock` does. `facts` replace its fields.
+ * Returns a context with which a test can call a handler without a receiver. By default, it describes the first run of
+ * an `email.sent` event, received at 2026-01-01T00:00:00Z, the time at which `fakeClock` starts. Its signal is not
+ * aborted. `facts` override these fields.
  *
  * @example
  * ```ts
@@ -36,6 +37,6 @@ export function context(facts: Partial<DeliveryContext> = {}): DeliveryContext {
     signal: new AbortController().signal,
     delivery: { method: "POST", headers: { "x-svc-delivery-id": deliveryId }, body },
   };
-  // The members of the union differ in `dedupe`, which a test sets together with `run` and `fence`.
+  // The cast is needed because TypeScript cannot check that `dedupe`, `run` and `fence` in `facts` fit together.
   return { ...defaults, ...facts } as DeliveryContext;
 }

@@ -18,11 +18,12 @@ export type { EffectOptions } from "./crash-test/surface/effect.js";
 export type { World } from "./crash-test/world.js";
 
 /**
- * Delivers events to your receiver, injects each fault at each point where your code touches the outside world, and lets
- * the sender retry. Then it compares the effects with those of an undisturbed run. Resolves to the report if there is no
- * finding that is not accepted.
+ * Delivers events to your receiver, injects each fault at each point where your code touches the outside world, and
+ * lets the sender retry. Then compares the effects with those of an undisturbed run. Resolves to the report if all
+ * findings are accepted.
  *
- * Time, random numbers and `fetch` are virtual in your code while it runs; other tests of the process are not affected.
+ * While the test runs, time, random numbers and `fetch` are virtual for your code, but not for other tests in the
+ * process.
  *
  * @throws CrashTestError (as a rejection) `findings`: the message is the report; `unseen_access`: your code used a
  *   socket, a file or a process directly; `nondeterministic`, `not_acknowledged`, `no_effect`, `endless`,
@@ -66,8 +67,8 @@ export async function crashTest<Pool = PgPool>(
 }
 
 /**
- * Runs the same search as {@link crashTest}, but resolves to the report even if it has findings, for tools and for tests
- * of expected findings.
+ * Runs the same search as {@link crashTest}, but resolves to the report even if it has findings or unseen access, for
+ * tools and for tests of expected findings.
  *
  * @throws CrashTestError (as a rejection) `nondeterministic`, `not_acknowledged`, `no_effect`, `endless`,
  *   `accepted_not_found`, `invalid_option` (also if `receiver`, `prepare` or `observe` throws an error, which is the

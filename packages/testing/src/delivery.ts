@@ -1,12 +1,12 @@
 import type { Signing } from "./signing.js";
 
-/** A delivery as its sender would send it. For the service, see the interface document, "Delivery headers". */
+/** A delivery as its sender sends it. The interface document lists the service's headers under "Delivery headers". */
 export interface SignedDelivery {
   readonly method: "POST";
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array<ArrayBuffer>;
   /**
-   * How the delivery was signed, for `tamper`. Undefined if it is signed as the service signs. Receivers do not read it.
+   * Describes to `tamper` how the delivery was signed. Undefined for a delivery from the service. Receivers ignore it.
    */
   readonly signing?: Signing | undefined;
 }

@@ -4,9 +4,9 @@ import type { Clock } from "@svc-webhooks/core";
 export interface FakeClock extends Clock {
   /** The number of pending timers. */
   readonly timers: number;
-  /** Moves time and fires due timers in order. Each fires after the reactions to the previous one have run. */
+  /** Moves time forward and fires due timers in order. Promise reactions to a timer run before the next timer fires. */
   readonly advance: (ms: number) => Promise<void>;
-  /** Moves time without firing timers, as in a blocked event loop or a dead process. */
+  /** Moves time without firing timers, as if the event loop were blocked or the process dead. */
   readonly jump: (ms: number) => void;
 }
 
@@ -16,7 +16,7 @@ interface Timer {
 }
 
 /**
- * Creates a clock for `createReceiver` and `memoryStore`. It starts at 2026-01-01T00:00:00Z.
+ * Creates a clock for `createReceiver` and `memoryStore` that only the test moves. It starts at 2026-01-01T00:00:00Z.
  *
  * @example
  * ```ts
@@ -74,7 +74,7 @@ export function fakeClock(): FakeClock {
   };
 }
 
-/** Resolves once all reactions that need neither time nor input have run. */
+/** Waits for five turns of the event loop, so that pending promise reactions run. */
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -9,25 +9,25 @@ import {
 
 /** A fault in one call to a store. */
 export interface Fault<Result> {
-  /** The delay before the call reaches the store, in milliseconds of the clock, 0 … 2^31 − 1. */
+  /** The delay before the call reaches the store, fails or lies, in milliseconds of the clock, 0 … 2^31 − 1. */
   readonly lateMs?: number | undefined;
   /**
    * When the call rejects: `"before"` it reaches the store, or `"after"` the store has executed it, as if the result
    * had been lost.
    */
   readonly fails?: "before" | "after" | undefined;
-  /** The error that `fails` rejects with. Default: an `Error` "connection reset". */
+  /** The error with which a call that `fails` rejects. Default: an `Error` with the message "connection reset". */
   readonly error?: unknown;
   /**
-   * The result that the call returns without reaching the store, such as an outdated one. Cannot be combined with
+   * The result that the call returns without reaching the store, such as an outdated result. Cannot be combined with
    * `fails`.
    */
   readonly lies?: Result | undefined;
 }
 
 /**
- * The faults of one method, by the number of the call, starting at 1. `"*"` applies to all calls without their own
- * fault.
+ * The faults of one method, by the number of the call, starting at 1. `"*"` applies to all calls that have no fault of
+ * their own.
  */
 export type Faults<Result> = Readonly<Partial<Record<number | "*", Fault<Result>>>>;
 
@@ -55,11 +55,11 @@ const methods: readonly Method[] = [
 ];
 
 /**
- * Wraps a store so that its calls are late, fail or lie according to `plan`. All other calls return the store's own
- * results. The calls of each method are counted from 1.
+ * Wraps a store so that its calls are late, fail or lie according to `plan`. Calls without a fault return the store's
+ * own results. The calls of each method are counted separately, from 1.
  *
- * @throws ReceiverConfigError `unknown_option` for an unknown method or member of a fault, `invalid_option` for a call
- *   that is not a number from 1 or `"*"`, or for an invalid fault
+ * @throws ReceiverConfigError `unknown_option` for an unknown option, method or member of a fault; `invalid_option` for
+ *   a call that is neither `"*"` nor a whole number from 1, and for an invalid fault
  *
  * @example
  * ```ts
@@ -153,7 +153,7 @@ function assertPlan(plan: FaultPlan): void {
     for (const [call, fault] of Object.entries(faults)) {
       const option = `plan.${method}[${call}]`;
       const isCall = call === "*" || /^[1-9]\d*$/.test(call);
-      assertThat(isCall, option, 'must be the number of a call, from 1, or "*"');
+      assertThat(isCall, option, 'must have the number of a call, from 1, or "*" as its key');
       assertFault(fault, option);
     }
   }
@@ -166,8 +166,8 @@ function assertFault(fault: Fault<unknown>, option: string): void {
   assertThat(isDelay, `${option}.lateMs`, "must be a whole number from 0 to 2147483647");
   const isKnown = fails === undefined || fails === "before" || fails === "after";
   assertThat(isKnown, `${option}.fails`, 'must be "before" or "after"');
-  assertThat(!fails || lies === undefined, `${option}.lies`, "must be omitted if the call fails");
-  assertThat(fails ?? error === undefined, `${option}.error`, 'needs `fails: "before"` or "after"');
+  assertThat(!fails || lies === undefined, `${option}.lies`, "must be omitted if `fails` is set");
+  assertThat(fails ?? error === undefined, `${option}.error`, "must be omitted without `fails`");
 }
 
 function assertThat(ok: unknown, option: string, rule: string): asserts ok {

@@ -1,8 +1,8 @@
 import { assertValid } from "@svc-webhooks/core";
 
 /**
- * The body of a delivery, as the sandbox sends it by default. This is an assumption: the interface document
- * does not specify one.
+ * The body of a delivery in the form that the sandbox sends by default. The form is an assumption, because the
+ * interface document does not specify a body.
  */
 interface Envelope<Type extends string, Data> {
   readonly event_id: string;
@@ -72,13 +72,13 @@ const dataOf: { readonly [Type in keyof Fixtures]: (n: number) => Fixtures[Type]
 };
 
 /**
- * Creates a complete event of a type, with the body `{ event_id, type, created_at, data }` that the sandbox
- * sends by default. Equal calls return equal events: the ids end in `n`, and all times are
- * 2026-01-01T00:00:00Z, where `fakeClock` starts. Events of different types have different ids; email events
- * with the same `n` are about the same email.
+ * Creates a complete event of the given type: the body `{ event_id, type, created_at, data }` that the sandbox sends by
+ * default. Equal calls return equal events: the ids end in `n`, and all times are 2026-01-01T00:00:00Z, the time at
+ * which `fakeClock` starts. Events of different types have different `event_id`s; email events with the same `n` are
+ * about the same email.
  *
  * @param overrides other values for fields at any depth, and more fields; undefined removes a field
- * @param n a number for events that have to differ. Default 1.
+ * @param n the number at the end of the ids, for events that must differ. Default 1.
  * @throws ReceiverConfigError `invalid_option` for a type that is not one of {@link Fixtures}
  *
  * @example
@@ -111,7 +111,7 @@ export function fixture<Type extends keyof Fixtures>(
     created_at: createdAt,
     data: dataOf[type](n),
   };
-  // Overrides have the types of the fields that they replace.
+  // The cast is safe because the type of `overrides` requires the types of the fields that it replaces.
   return merged(event, overrides ?? {}) as Fixtures[Type];
 }
 

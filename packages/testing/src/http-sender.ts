@@ -9,7 +9,7 @@ export interface Reply {
   readonly body: string;
 }
 
-/** A header with a list of values is sent as several lines, as are names that differ only in case. */
+/** The headers of a request. The values of a list are sent as separate lines, as are names that differ only in case. */
 export type SentHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 export interface Sending {
@@ -25,11 +25,11 @@ export interface Sending {
   readonly agent?: http.Agent;
 }
 
-/** A request whose headers and first half of the body have been sent. */
+/** A request of which the headers and the first half of the body have been sent. */
 export interface Begun {
   /** Sends the rest of the body. */
   readonly finish: () => Promise<Reply>;
-  /** The response, which may arrive before the rest is sent. */
+  /** The response, which may arrive before the rest of the body is sent. */
   readonly reply: Promise<Reply>;
   /** Closes the connection. */
   readonly hangUp: () => Promise<void>;
@@ -38,13 +38,13 @@ export interface Begun {
 /** The maximum number of bytes read from a response. */
 const mostResponseBytes = 1_048_576;
 
-/** How long the rest of a body may take after the response has arrived, in milliseconds. */
+/** The time allowed for the rest of the body after the response has arrived, in milliseconds. */
 const uploadMs = 1_000;
 
-/** The rate at which a receiver must at least read a body, in bytes per millisecond. */
+/** The minimum rate at which a receiver must read a body, in bytes per millisecond. */
 const slowestUpload = 1_048;
 
-/** Returns the options of a request that most callers leave to Node. */
+/** Returns the request options for `lookup` and `signal`, which most callers leave to Node. */
 const optionsOf = ({ lookup, signal }: Connecting): http.RequestOptions => ({
   ...(lookup && { lookup }),
   ...(signal && { signal }),
@@ -53,17 +53,17 @@ const optionsOf = ({ lookup, signal }: Connecting): http.RequestOptions => ({
 const tooLarge =
   "The response is larger than 1 MiB, so the rest was not read. Respond to deliveries with a short body or no body.";
 
-/** The addresses that requests connect to, and a way to end them. */
+/** Controls which addresses requests connect to, and when they are aborted. */
 export interface Connecting {
   /** Resolves host names. Default: the operating system's. */
   readonly lookup?: LookupFunction | undefined;
-  /** Ends requests. */
+  /** Aborts the requests. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Sends requests to a receiver over HTTP, as the service and forgers would. A response that has not arrived in full
- * within `patienceMs` after the request, or has more than 1 MiB, is an error.
+ * Sends requests to a receiver over HTTP, as the service and forgers would. A response is an error if it is larger than
+ * 1 MiB, or if it has not arrived in full within `patienceMs` plus the time that the body needs.
  */
 export class HttpSender {
   readonly #url: string;
@@ -89,16 +89,16 @@ export class HttpSender {
     });
   }
 
-  /** Sends the head and half of the body. */
+  /** Sends the headers and the first half of the body. */
   async begin(sending: Sending & { readonly body: Uint8Array }): Promise<Begun> {
     const { body } = sending;
     const half = body.length / 2;
     const outgoing = this.open(sending);
-    // The caller decides when the rest of the body follows.
+    // The request has twice the time, because the caller decides when the rest of the body follows.
     const reply = this.replyTo(outgoing, { extraMs: this.#patienceMs });
-    // A client that disconnects gets no response.
+    // Prevents an unhandled rejection after `hangUp`, because a client that disconnects gets no response.
     reply.catch(() => {});
-    // A receiver that responds early closes the connection before the client does.
+    // Listens from now on, because a receiver that responds early closes the connection before the client does.
     const closed = new Promise<void>((resolve) => outgoing.once("close", () => resolve()));
     await new Promise((resolve) => outgoing.write(body.subarray(0, half), resolve));
     return {
@@ -119,13 +119,13 @@ export class HttpSender {
     const { host, protocol } = new URL(this.#url);
     const { request } = protocol === "https:" ? https : http;
     const length = body && !chunkBytes ? { "content-length": String(body.length) } : {};
-    // Node adds `Connection: close` without an agent. A server that refuses such a request closes the connection while
-    // the body is being sent, and the failed write could hide its response.
+    // Without this header, Node adds `Connection: close` if there is no agent. A server that refuses such a request
+    // closes the connection while the body is being sent, and the failed write could hide the response.
     const defaults = { host, connection: "keep-alive", ...length };
     const lines = Object.entries({ ...defaults, ...headers }).flatMap(([name, value]) =>
       [value ?? []].flat().flatMap((one) => [name, one]),
     );
-    // Node sends a list of headers unchanged.
+    // Passes a list, because Node sends a list of headers unchanged, even repeated names.
     return request(this.#url, {
       method,
       agent: agent ?? false,
@@ -135,7 +135,7 @@ export class HttpSender {
   }
 
   /**
-   * Resolves with the response to a request. `keep` leaves its connection open. `extraMs` is added to the time that the
+   * Resolves to the response to a request. `keep` leaves the connection open. `extraMs` is added to the time that the
    * whole exchange may take.
    */
   replyTo(
@@ -150,15 +150,15 @@ export class HttpSender {
         outgoing.destroy();
       };
       outgoing.setTimeout(patienceMs, giveUp);
-      // A receiver that sends a byte now and then never reaches the limit for an idle connection.
+      // Limits the whole exchange, because a receiver that sends a byte now and then never reaches the idle timeout.
       limit = setTimeout(giveUp, patienceMs + extraMs);
-      // A connection that the receiver upgrades has neither a response nor an error.
+      // Rejects on close too, because a connection that the receiver upgrades has neither a response nor an error.
       const withoutResponse = () =>
         reject(Object.assign(new Error("closed"), { code: "ECONNRESET" }));
       outgoing.once("close", withoutResponse);
       outgoing.on("error", reject);
       outgoing.on("response", (response) => {
-        // The connection may close before the response has been read.
+        // From now on a close is not an error: the connection may close before the response has been read.
         outgoing.off("close", withoutResponse);
         const chunks: Buffer[] = [];
         let left = mostResponseBytes;

@@ -1,2 +1,2 @@
-/** An error for a case that could not be tested. Its message states the fix, which replaces the case's own. */
+/** An error for a case that could not be tested. Its message includes the fix; the case's own fix is not reported. */
 export class PreconditionError extends Error {}

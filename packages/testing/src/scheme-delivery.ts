@@ -10,23 +10,23 @@ import { newDeliveryId, presentOnly, type SignedDelivery } from "./delivery.js";
 import { eventBytes } from "./event-bytes.js";
 import type { Signing } from "./signing.js";
 
-/** The options for a delivery of another sender. */
+/** The options for a delivery from a sender other than the service. */
 export interface SchemeDeliveryOptions {
-  /** The sender: `"stripe"`, `"github"` or another name of `senders`. Errors: `invalid_option`. */
+  /** The name of the sender, such as `"stripe"` or `"github"`: a key of `senders`. Errors: `invalid_option`. */
   readonly scheme: SenderName;
-  /** The key that signs the delivery: the receiver's secret, or its private key if the keys differ. */
+  /** The key that signs the delivery: the receiver's secret or, if the keys differ, the sender's private key. */
   readonly secret: string;
   /** The time of signing, in epoch milliseconds. Default now. */
   readonly at?: number | undefined;
   /** The delivery id, in a header or in the body. Default: a new id each time. */
   readonly deliveryId?: string | undefined;
-  /** The event's type, in a header or in the body. Default: a usual one of the sender. */
+  /** The event's type, in a header or in the body. Default: a type that the sender commonly sends. */
   readonly type?: string | undefined;
-  /** Additional headers, or other values for the sender's. Undefined omits a header. */
+  /** Headers that are added to the sender's, or that replace them. Undefined omits a header. */
   readonly headers?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
-/** Creates a delivery of `event` as another sender would send it. */
+/** Creates a delivery of `event` as the sender `scheme` would send it. */
 export async function schemeDelivery(
   event: unknown,
   options: SchemeDeliveryOptions,
@@ -65,12 +65,12 @@ function valuesOf({ scheme, ...options }: SchemeDeliveryOptions): BodyValues {
   return { at, deliveryId, type: options.type ?? senderOf(scheme).type };
 }
 
-/** Adds what the sender's bodies have to an object. Returns any other value unchanged. */
+/** Completes an object with the members that the sender's bodies have. Returns any other value unchanged. */
 export const completedEvent = (
   event: unknown,
   { scheme, ...values }: BodyValues & { readonly scheme: SenderName },
 ): unknown =>
-  // Edge runtimes have several `Object` classes.
+  // Compares the tag instead of the class, because edge runtimes have several `Object` classes.
   Object.prototype.toString.call(event) === "[object Object]"
     ? senderOf(scheme).complete(event as Readonly<Record<string, unknown>>, values)
     : event;
@@ -96,13 +96,13 @@ async function headersOf({ name, sign }: Sender, body: Uint8Array, signing: Sign
   try {
     return await sign(body, signing);
   } catch {
-    // The error of WebCrypto names neither the option nor the form of the key.
-    const text = `\`secret\` is not a key that signs for ${name}. \`senders["${name}"].testKeys()\` generates one.`;
+    // Replaces the error of WebCrypto, which names neither the option nor the form of the key.
+    const text = `\`secret\` is not a key that can sign for ${name}. \`senders["${name}"].testKeys()\` generates one.`;
     throw new ReceiverConfigError("invalid_secret", "secret", text);
   }
 }
 
-/** Replaces the time in a body. */
+/** Replaces the time in the body's `field` with `at`. */
 function withTime(body: Uint8Array, field: string, at: number): Uint8Array {
   const text = new TextDecoder().decode(body);
   const time = new RegExp(`(?<="${field}"\\s*:\\s*)\\d+`);

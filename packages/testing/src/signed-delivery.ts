@@ -3,7 +3,7 @@ import { newDeliveryId, presentOnly, type SignedDelivery } from "./delivery.js";
 import { eventBytes } from "./event-bytes.js";
 import { schemeDelivery, type SchemeDeliveryOptions } from "./scheme-delivery.js";
 
-/** The options for a delivery of the service. */
+/** The options for a delivery from the service. */
 export interface SignedDeliveryOptions {
   /** The key that signs the delivery. Default `"whsec_test"`. */
   readonly secret?: SecretKey | undefined;
@@ -11,7 +11,7 @@ export interface SignedDeliveryOptions {
   readonly deliveryId?: string | undefined;
   /** The value of `X-SVC-Attempt`, 1 or more. Default 1. */
   readonly attempt?: number | undefined;
-  /** Additional headers, or other values for the headers above. Undefined omits a header. */
+  /** Headers that are added to the delivery, or that replace its own. Undefined omits a header. */
   readonly headers?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
@@ -25,13 +25,13 @@ export interface SignedRequestOptions extends SignedDeliveryOptions, WithUrl {}
 export interface SchemeRequestOptions extends SchemeDeliveryOptions, WithUrl {}
 
 /**
- * Creates a delivery of `event` as the service would send it, or with the option `scheme` as another sender would:
- * `receiver.receive(await signedDelivery({ type: "email.sent" }))`. A string or bytes become the body unchanged; any
- * other value is sent as JSON. With `scheme`, the members that the sender's bodies have and an object lacks, such as its
- * id, are added.
+ * Creates a signed delivery of `event` as the service would send it or, with the option `scheme`, as another sender
+ * would: `receiver.receive(await signedDelivery({ type: "email.sent" }))`. A string or bytes become the body unchanged;
+ * any other value is sent as JSON. With `scheme`, an object is completed with the members of the sender's bodies, such
+ * as an id.
  *
- * @throws ReceiverConfigError (as a rejection) `invalid_secret`, `unknown_option`, or `invalid_option`, also for an
- *   event that is undefined or that JSON cannot represent, such as a function
+ * @throws ReceiverConfigError (as a rejection) `invalid_secret`; `unknown_option`; `invalid_option` for an invalid
+ *   option, and for an event without a JSON form, such as undefined or a function
  *
  * @example
  * ```ts
@@ -86,10 +86,10 @@ export async function signedDelivery(
 }
 
 /**
- * Creates the same delivery as a web-standard `Request`:
+ * Creates the delivery that `signedDelivery` creates, as a web-standard `Request`:
  * `receiver.fetch(await signedRequest({ type: "email.sent" }))`.
  *
- * @throws ReceiverConfigError (as a rejection) as `signedDelivery` does
+ * @throws ReceiverConfigError (as a rejection) with the codes of `signedDelivery`
  *
  * @example
  * ```ts
@@ -122,7 +122,7 @@ const hasScheme = (
 ): options is SchemeDeliveryOptions =>
   (Object(options) as Partial<SchemeDeliveryOptions>).scheme !== undefined;
 
-/** Returns the names of the options for a sender. */
+/** Returns the names of the valid options, which differ if `scheme` is set. */
 const namesFor = (options: SignedDeliveryOptions | SchemeDeliveryOptions): readonly string[] =>
   hasScheme(options)
     ? ["scheme", "secret", "at", "deliveryId", "type", "headers"]

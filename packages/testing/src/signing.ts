@@ -1,7 +1,7 @@
 import { headerNames, sign, type MaybePromise, type SecretKey } from "@svc-webhooks/core";
 import { service, type SignatureForm } from "@svc-webhooks/schemes/senders";
 
-/** The values of a new signature. Default: those of the delivery. */
+/** The values with which a delivery is signed again. Default: the first values; for the service, `"whsec_test"`. */
 export interface SigningValues {
   readonly secret?: SecretKey | undefined;
   /** The time of signing, in epoch milliseconds. */
@@ -11,25 +11,25 @@ export interface SigningValues {
 /** The parts of a delivery that a new signature replaces. */
 export interface Signed {
   readonly headers: Readonly<Record<string, string>>;
-  /** Differs from the signed body only if the sender puts the time in the body. */
+  /** Differs from the body passed to `sign` only if the sender puts the time in the body. */
   readonly body: Uint8Array;
 }
 
 /**
- * How one delivery was signed, so that `tamper` can change a delivery of any sender. It contains the secret, but not as
- * a property.
+ * Describes how one delivery was signed, so that `tamper` can change a delivery from any sender. No property contains
+ * the secret; only the functions have access to it.
  */
 export interface Signing extends SignatureForm {
   /** The name of the scheme. Undefined for the service. */
   readonly scheme?: string | undefined;
-  /** The signed time, in epoch milliseconds. Undefined if the sender signs none. */
+  /** The signed time, in epoch milliseconds. Undefined if the sender does not sign a time. */
   readonly at?: number | undefined;
   /** Returns a secret that is not the receiver's. */
   readonly otherSecret: () => MaybePromise<SecretKey>;
   readonly sign: (body: Uint8Array, values: SigningValues) => Promise<Signed>;
 }
 
-/** How the service signs. */
+/** The signing of a delivery from the service. */
 export const serviceSigning: Signing = {
   ...service.form,
   otherSecret: () => "whsec_wrong",
@@ -38,7 +38,7 @@ export const serviceSigning: Signing = {
   },
 };
 
-/** Returns how a delivery was signed. */
+/** Returns the signing of a delivery. A delivery without `signing` comes from the service. */
 export const signingOf = ({
   signing = serviceSigning,
 }: {

@@ -6,19 +6,19 @@ import { signingOf, type Signing, type SigningValues } from "./signing.js";
 
 interface SigningOptions {
   /**
-   * The key that signs the changed body. Default: the secret of the delivery if another sender signed it, otherwise
-   * `"whsec_test"`. Errors: `invalid_secret` (as a rejection).
+   * The key that signs the changed body. Default: `"whsec_test"` for a delivery from the service, otherwise the secret
+   * that signed the delivery. Errors: `invalid_secret` (as a rejection).
    */
   readonly secret?: SecretKey | undefined;
 }
 
 interface HugeOptions extends SigningOptions {
-  /** The size of the body in bytes. Default 2,097,152, twice the default limit of a receiver. */
+  /** The minimum size of the body in bytes. Default 2,097,152, twice a receiver's default limit. */
   readonly bytes?: number | undefined;
 }
 
 interface Change {
-  /** Headers that are added to the delivery's own or replace them. */
+  /** Headers that are added to the delivery, or that replace its own. */
   readonly headers?: object;
   readonly body?: string | Uint8Array;
 }
@@ -39,7 +39,7 @@ function changed(
 const bytesOf = (body: string | Uint8Array) =>
   typeof body === "string" ? new TextEncoder().encode(body) : Uint8Array.from(body);
 
-/** Signs the body again, with the values that are given. */
+/** Changes the body with `change`, and signs it again with `values`. */
 async function signed(
   delivery: SignedDelivery,
   values: SigningValues,
@@ -50,13 +50,13 @@ async function signed(
   return changed(delivery, () => again);
 }
 
-/** Asserts that the sender of a delivery has what a change needs. */
+/** Asserts that a change is possible with the sender of a delivery. `lack` is the clause that completes the error. */
 function assertSender(ok: unknown, delivery: SignedDelivery, lack: string): asserts ok {
   const sender = signingOf(delivery).scheme ?? "the service";
   assertValid(ok, "delivery", `\`delivery\` comes from ${sender}, ${lack}.`);
 }
 
-/** Changes the header with the signature, or adds one. */
+/** Changes the value of the signature header, or adds the header. */
 const withHeader = (
   delivery: SignedDelivery,
   change: (value: string, signing: Signing) => string,
@@ -66,7 +66,7 @@ const withHeader = (
     return { headers: { [signing.header]: change(headers[signing.header] ?? "", signing) } };
   });
 
-/** Signs again at a time that is `byMs` away from the signed one. */
+/** Signs a delivery again, at a time `byMs` after its signed time. */
 async function signedAway(delivery: SignedDelivery, byMs: number): Promise<SignedDelivery> {
   assertDelivery(delivery);
   const { at } = signingOf(delivery);
@@ -74,7 +74,7 @@ async function signedAway(delivery: SignedDelivery, byMs: number): Promise<Signe
   return signed(delivery, { at: at + byMs });
 }
 
-/** Signs again with another secret, and joins both signature headers. */
+/** Signs a delivery again with another secret, and joins the values of the old and the new signature header. */
 async function withOtherSignature(
   delivery: SignedDelivery,
   join: (genuine: string, other: string) => string,
@@ -87,16 +87,15 @@ async function withOtherSignature(
 
 const decoded = (body: Uint8Array) => new TextDecoder().decode(body);
 
-/** More than the largest tolerance of a scheme, which is a day, in milliseconds. */
+/** A time that exceeds the largest tolerance of any scheme, one day, in milliseconds. */
 const beyondTolerance = 86_401_000;
 
 /**
- * Ways to change a signed delivery from the service or another sender. Each returns a new delivery with one
- * change, for `receive()`, `fetch` and `node:http`.
+ * Functions that change a signed delivery, from the service or another sender. Each function returns a new delivery
+ * with one change, for `receive()`, `fetch` and `node:http`.
  *
- * @throws ReceiverConfigError `invalid_option` (of those that return a promise, as a rejection) for
- *   anything but a delivery of `signedDelivery`, such as its promise, and for a delivery that lacks the part to
- *   change, such as a signed time
+ * @throws ReceiverConfigError `invalid_option` (as a rejection if the function returns a promise) for anything but an
+ *   awaited result of `signedDelivery`, and for a delivery that lacks the part to change, such as a signed time
  *
  * @example
  * ```ts
@@ -116,7 +115,7 @@ const beyondTolerance = 86_401_000;
  * ```
  */
 export const tamper = {
-  /** Signs with another secret. */
+  /** Signs the delivery again with `secret`. Default: a secret that is not the receiver's. */
   wrongSecret: async (delivery: SignedDelivery, secret?: SecretKey): Promise<SignedDelivery> => {
     assertDelivery(delivery);
     return signed(delivery, { secret: secret ?? (await signingOf(delivery).otherSecret()) });
@@ -137,8 +136,8 @@ export const tamper = {
     changed(delivery, ({ body }) => ({ body: body.subarray(0, -1) })),
 
   /**
-   * Parses the body and serialises it again, as a proxy or a body parser would. If that does not change the
-   * text, it is indented.
+   * Parses the body and serialises it again, as a proxy or a body parser would. The JSON is indented if the text would
+   * otherwise stay the same.
    *
    * @throws SyntaxError if the body is not JSON
    */
@@ -150,7 +149,7 @@ export const tamper = {
       return { body: compact === text ? `${JSON.stringify(value, null, 2)}\n` : compact };
     }),
 
-  /** Writes the signature's hex digits in upper case, which this project's receivers accept. */
+  /** Writes the signature's hex digits in upper case. This project's receivers accept the signature. */
   upperCaseHex: (delivery: SignedDelivery): SignedDelivery =>
     withHeader(delivery, (value, { prefix, encoding }) => {
       assertSender(encoding === "hex", delivery, "whose signatures have no hex digits");
@@ -166,7 +165,7 @@ export const tamper = {
       return before.slice(0, before.length - prefix.length) + digits;
     }),
 
-  /** Removes the header with this lower-case name. Default: the signature header. */
+  /** Removes the header whose lower-case name is `name`. Default: the signature header. */
   missingHeader: (delivery: SignedDelivery, name?: string): SignedDelivery => {
     assertDelivery(delivery);
     const missing = name ?? signingOf(delivery).header;
@@ -175,8 +174,8 @@ export const tamper = {
   },
 
   /**
-   * Repeats a header, by its lower-case name, as `value, value`. `fetch` cannot send another form, and Node and the
-   * `Headers` class combine two lines into this one (RFC 9110, section 5.3). Default: the signature.
+   * Repeats the header whose lower-case name is `name`, as `value, value`. `fetch` cannot send two lines, and Node and
+   * the `Headers` class join two lines in this form (RFC 9110, section 5.3). Default: the signature header.
    */
   duplicateHeader: (delivery: SignedDelivery, name?: string): SignedDelivery =>
     changed(delivery, ({ headers }) => {
@@ -185,13 +184,13 @@ export const tamper = {
       return { headers: { [repeated]: `${value}, ${value}` } };
     }),
 
-  /** Adds a second signature header, made with another secret: `genuine, other`. */
+  /** Repeats the signature header with a signature made with another secret: `genuine, other`. */
   twoHeaders: (delivery: SignedDelivery): Promise<SignedDelivery> =>
     withOtherSignature(delivery, (genuine, other) => `${genuine}, ${other}`),
 
   /**
    * Adds a second signature, made with another secret, to the header, as a sender does while a secret is
-   * rotated. Receivers accept it. Only for senders that send several signatures, such as Stripe.
+   * rotated. Receivers accept the delivery. Only for senders that send several signatures, such as Stripe.
    */
   extraSignature: async (delivery: SignedDelivery): Promise<SignedDelivery> => {
     assertDelivery(delivery);
@@ -203,28 +202,28 @@ export const tamper = {
     );
   },
 
-  /** Signs at an earlier time: `byMs` before the signed time, by default just over a day. */
+  /** Signs the delivery again at an earlier time: `byMs` before the signed time, by default just over a day. */
   stale: (delivery: SignedDelivery, byMs: number = beyondTolerance): Promise<SignedDelivery> =>
     signedAway(delivery, -byMs),
 
-  /** Signs at a later time: `byMs` after the signed time, by default just over a day. */
+  /** Signs the delivery again at a later time: `byMs` after the signed time, by default just over a day. */
   future: (delivery: SignedDelivery, byMs: number = beyondTolerance): Promise<SignedDelivery> =>
     signedAway(delivery, byMs),
 
   /**
-   * Replaces the delivery id in a header, as anyone who has captured a delivery can. Receivers accept it, unless the
-   * sender signs the header. Default `"dlv_forged"`. See `otherId` for senders whose ids are in the body.
+   * Replaces the delivery id in the headers, as anyone who has captured a delivery can. Receivers accept the delivery,
+   * unless the sender signs the header. Default `"dlv_forged"`. For senders whose ids are in the body, use `otherId`.
    */
   forgedDeliveryId: (delivery: SignedDelivery, deliveryId = "dlv_forged"): SignedDelivery =>
     changed(delivery, () => {
       const { idHeaders } = signingOf(delivery);
-      assertSender(idHeaders.length > 0, delivery, "which has no header for the id. Use otherId");
+      assertSender(idHeaders.length > 0, delivery, "which has no id header. Use `otherId`");
       return { headers: Object.fromEntries(idHeaders.map((name) => [name, deliveryId])) };
     }),
 
   /**
-   * Gives the delivery another id without signing again, wherever the sender puts it: in a header, or in the
-   * body. If the id is the hash of the body, a space is added to the body. Default `"dlv_forged"`.
+   * Replaces the delivery id where the sender puts it, in a header or in the body, without signing again. If the id is
+   * the hash of the body, a space is added to the body. Default `"dlv_forged"`.
    *
    * @throws SyntaxError if the id is in the body, and the body is not JSON
    */
@@ -239,7 +238,7 @@ export const tamper = {
       return { body: text.replace(JSON.stringify(id), () => JSON.stringify(deliveryId)) };
     }),
 
-  /** Pads the body with spaces to `bytes`, and signs it. */
+  /** Pads the body with spaces to a size of `bytes`, and signs it. */
   huge: (
     delivery: SignedDelivery,
     { bytes = 2_097_152, secret }: HugeOptions = {},

@@ -36,7 +36,7 @@ interface ExpectedResponse {
   readonly allow?: string;
 }
 
-/** Checks the exact response to an outcome. Headers that servers add are ignored. */
+/** Checks that a reply is exactly the response to an outcome. Ignores headers that servers may add. */
 function expectResponse(reply: Reply, code: string, expected: ExpectedResponse): void {
   const content =
     expected.status === 200
@@ -63,7 +63,7 @@ function expectResponse(reply: Reply, code: string, expected: ExpectedResponse):
   );
 }
 
-/** Checks that the delivery is processed, and that its handler receives exactly these bytes. */
+/** Returns a check that a delivery with this body is processed and that its handler receives exactly these bytes. */
 const arrives = (body: string | Uint8Array, chunkBytes?: number) => async (probe: Probe) => {
   const delivery = await probe.signed(body);
   await probe.take("deliveries");
@@ -82,7 +82,7 @@ const event = '{"type":"contract.event"}';
 const sized = (bytes: number) => event.padEnd(bytes, " ");
 const notUtf8 = Uint8Array.from([...encoder.encode('{"a":"'), 0xff, 0xfe, 0x22, 0x7d]);
 
-/** Checks that a compressed body is rejected, although the signature covers the decompressed one. */
+/** Checks that a compressed body is rejected, although the signature covers the decompressed body. */
 async function gzipIsRejected(probe: Probe): Promise<void> {
   const signature = await sign(event, contractSecret);
   const headers = { "content-encoding": "gzip", [headerNames.signature]: signature };
@@ -90,7 +90,7 @@ async function gzipIsRejected(probe: Probe): Promise<void> {
   equal(codeOf(await probe.send(delivery)), "encoding_unsupported");
 }
 
-/** Checks that a disconnect leaves no claim, so that the next attempt is processed. */
+/** Returns a check that a disconnect leaves no claim, so that the next attempt is processed. */
 const disconnectClaimsNothing = (chunkBytes?: number) => async (probe: Probe) => {
   const delivery = await probe.signed(event);
   await probe.take("codes");
@@ -227,7 +227,7 @@ const rawBody: readonly AdapterCase[] = [
       match(
         String(lines[0]),
         /body_unavailable: .+; .{20,}/,
-        "The line should say how to fix the problem.",
+        "The line should state how to fix the problem.",
       );
     },
   },
@@ -301,7 +301,7 @@ const rawBody: readonly AdapterCase[] = [
     async run(probe) {
       const body = sized(20_000);
       const headers = { [headerNames.signature]: forgedSignature };
-      // Body readers may limit the number of chunks, because real senders never send so many.
+      // `body_too_large` passes too: a body reader may limit the number of chunks, because senders never send so many.
       for (const [delivery, codes] of [
         [await probe.signed(body, { headers }), /^(signature_mismatch|body_too_large)$/],
         [await probe.signed(body), /^(processed|body_too_large)$/],
@@ -386,7 +386,7 @@ const rawBody: readonly AdapterCase[] = [
   },
 ];
 
-/** Sends one event for its effect on the receiver before the event under test. */
+/** Returns a function that sends an event for its effect on the receiver, before or after the event under test. */
 const after = (type: string) => async (probe: Probe) => {
   equal(codeOf(await probe.send(await probe.event(type))), "processed");
 };
@@ -478,7 +478,7 @@ const outcomes: readonly OutcomeCase[] = [
   {
     code: "body_too_large",
     status: 413,
-    // The body is twice the limit. One byte over the limit, as above, tests for a separate mistake.
+    // Sends twice the limit. A case above sends one byte over the limit, which tests for a separate mistake.
     send: async (probe) => probe.send(await probe.signed(sized(2 * contractBodyLimit))),
   },
   {
@@ -510,7 +510,7 @@ const dispatchAndResponses: readonly AdapterCase[] = [
       const { reply, finish } = await probe.begin(await probe.signed(event, { headers }));
       const early = await Promise.race([reply, pause(2_000)]);
       const late = early ?? (await finish());
-      // Some platforms read the whole body before they call a route or before they send its response.
+      // A late `processed` passes, because some platforms read the whole body before they call a route or respond.
       if (early || codeOf(late) !== "processed") {
         expectResponse(late, "body_timeout", { status: 408 });
       }
@@ -594,7 +594,7 @@ const dispatchAndResponses: readonly AdapterCase[] = [
   },
 ];
 
-/** One case for each known mistake in adapters. */
+/** The cases of the contract, one for each known mistake of adapters. */
 export const adapterCases: readonly AdapterCase[] = [
   ...bytesAndSignature,
   ...rawBody,

@@ -17,16 +17,16 @@ import {
 } from "@svc-webhooks/core";
 
 export const contractSecret = "whsec_contract";
-/** The receiver's body limit in bytes, above the 100 kB that Express's parsers have by default. */
+/** The receiver's body limit in bytes. It exceeds the default limit of Express's parsers, 100 kB. */
 export const contractBodyLimit = 262_144;
 
-/** The header that makes the receiver return and clear one list of {@link ContractMemory}. */
+/** The header whose value names a list of {@link ContractMemory}. The receiver responds with the list and clears it. */
 export const memoryHeader = "x-contract-memory";
 
-/** The header that sets `bodyTimeoutMs` to 100. Without it, the timeout is long enough for a busy machine. */
+/** The header that sets `bodyTimeoutMs` to 100. The timeout is otherwise long enough for a busy machine. */
 export const hurryHeader = "x-contract-hurry";
 
-/** The lists that a test can read. They are sent as JSON in place of an outcome's code. */
+/** The lists that a test can read. The receiver sends a list as JSON in place of an outcome's code. */
 export interface ContractMemory {
   /** The codes of outcomes. */
   readonly codes: string[];
@@ -44,14 +44,14 @@ export interface SeenDelivery {
   readonly hex: string;
 }
 
-/** The replies of a scheme, by the event type that selects them. */
+/** The replies that the receiver sends as a scheme would, by the event type that selects them. */
 export const contractReplies: Readonly<
   Record<"contract.no_content" | "contract.replies", Partial<Answer>>
 > = {
   "contract.no_content": { status: 204, body: "" },
   "contract.replies": {
     headers: { "Content-Type": "text/plain;charset=utf-8", "X-Contract": "replied" },
-    // Its length differs in characters and in bytes.
+    // The text has more bytes than characters, so that a wrong Content-Length is noticed.
     body: "a reply of €",
   },
 };
@@ -67,8 +67,8 @@ const refusing: StandardSchemaV1 = {
 };
 
 /**
- * Creates the receiver that an adapter mounts for its contract. The event type selects the outcome, so that a
- * test in another process, on any runtime, can cause every outcome.
+ * Creates the receiver that an adapter mounts for its contract. The event type selects the outcome, so that the tests
+ * can cause every outcome even if the receiver runs in another process or on another runtime.
  *
  * @example
  * ```ts
@@ -76,13 +76,13 @@ const refusing: StandardSchemaV1 = {
  * import { webhooks } from "@svc-webhooks/node";
  * import { contractReceiver } from "@svc-webhooks/testing/contract-receiver";
  *
- * // In a separate process, or on another runtime. Pass this server's URL to the contract.
+ * // Run this in a separate process or on another runtime, and pass the server's URL to the contract.
  * createServer(webhooks(contractReceiver())).listen(3000);
  * ```
  */
 export function contractReceiver(): Receiver {
   const memory: ContractMemory = { codes: [], lines: [], deliveries: [] };
-  // Each flag is set by an event and cleared when it is read.
+  // An event sets a flag; `once` reads and clears the flag.
   const next = { storeIsDown: false, secretIsGone: false, waitIsOver: false };
 
   const on: Readonly<Record<string, (context: DeliveryContext) => unknown>> = {
@@ -91,7 +91,7 @@ export function contractReceiver(): Receiver {
     "contract.gives_up": () => Promise.reject(new PermanentError("confidential")),
     "contract.takes_its_time": () => pause(handlerTimeoutMs / 4),
     "contract.waits": async () => {
-      // This polls, because a Worker must not await a promise of another request.
+      // The handler polls, because a Cloudflare Worker must not await a promise of another request.
       while (!once(next, "waitIsOver")) await pause(10);
     },
     "contract.release": () => (next.waitIsOver = true),
@@ -138,7 +138,7 @@ export function contractReceiver(): Receiver {
     const isHurried = headerOf(delivery, hurryHeader) !== undefined;
     if (!list) return replied(await (isHurried ? hurried : receiver).receive(delivery, given));
     const code = JSON.stringify(memory[list].splice(0));
-    // This is not a real outcome, but every adapter passes its code on.
+    // Sends the list as the code of an invented outcome, because every adapter passes the code on.
     return { code, status: 200, receivedAt: 0, warnings: [] } as unknown as Outcome;
   };
 

@@ -13,9 +13,9 @@ export interface MountedAdapter {
 }
 
 /**
- * Mounts the adapter under test for all methods, behind `bodyMiddleware`, and serves it over HTTP.
- * Called for each case. A server in another process creates its own `contractReceiver()`, one for each
- * `bodyMiddleware`, and ignores `receiver`.
+ * Mounts the adapter under test for all HTTP methods, behind `bodyMiddleware`, and serves it over HTTP. The contract
+ * calls this function for each case. A server in another process ignores `receiver` and creates its own
+ * `contractReceiver()` for each `bodyMiddleware`.
  */
 export type MountAdapter = (
   receiver: Receiver,
@@ -23,7 +23,7 @@ export type MountAdapter = (
 ) => MountedAdapter | Promise<MountedAdapter>;
 
 /**
- * Registers the tests that every adapter must pass, one for each known mistake with requests and
+ * Registers the tests that every adapter must pass, one for each known mistake in handling requests and
  * responses: `adapterContract({ describe, it }, "my adapter", mount)`.
  *
  * The tests run on Node; the adapter may run on any runtime.

@@ -6,13 +6,13 @@ import { contractSecret, memoryHeader, type ContractMemory } from "./contract-re
 
 const patienceMs = 60_000;
 
-/** Sends deliveries to a mounted adapter, and reads the records of its receiver. */
+/** Sends deliveries to a mounted adapter, and reads the lists that its receiver keeps. */
 export class Probe extends HttpSender {
   constructor(url: string) {
     super(url, patienceMs);
   }
 
-  /** Creates a signed delivery. A string or bytes become the body unchanged. */
+  /** Creates a signed delivery. A string or bytes become the body unchanged; any other value is sent as JSON. */
   signed(event: unknown, options: SignedDeliveryOptions = {}): Promise<SignedDelivery> {
     return signedDelivery(event, { secret: contractSecret, ...options });
   }
@@ -24,7 +24,7 @@ export class Probe extends HttpSender {
 
   /** Reads and clears one of the receiver's lists. */
   async take<List extends keyof ContractMemory>(list: List): Promise<ContractMemory[List]> {
-    // The body is not empty, because middleware may parse it.
+    // Sends JSON, because middleware that parses the body would fail on an empty body.
     const { body } = await this.send({
       headers: { "content-type": "application/json", [memoryHeader]: list },
       body: new TextEncoder().encode("{}"),
@@ -37,7 +37,7 @@ export class Probe extends HttpSender {
   sendBytewise({ headers, body }: SignedDelivery): Promise<Reply> {
     const outgoing = this.open({ headers: { ...headers, "transfer-encoding": "chunked" } });
     outgoing.flushHeaders();
-    // With a `write` for each chunk, the client would take four times as long as the server.
+    // Writes all chunks in one call: with a `write` for each chunk, the client would need four times the server's time.
     const chunks = Array.from(body, (byte) => `1\r\n${String.fromCharCode(byte)}\r\n`).join("");
     outgoing.once("socket", (socket) =>
       socket.once("connect", () => {
@@ -49,8 +49,8 @@ export class Probe extends HttpSender {
   }
 
   /**
-   * Sends `second` over the connection of `first` and ignores the response to `first`. If the server has closed
-   * that connection or stopped reading, `second` is sent over another one, as clients do.
+   * Sends `first`, ignores the response, and sends `second` over the same connection. If the server has closed that
+   * connection or stopped reading, sends `second` over a new connection, as clients do.
    */
   async sendAfter(first: Sending, second: Sending): Promise<Reply> {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });

@@ -17,38 +17,38 @@ import type { World } from "./world.js";
  */
 export interface CrashTestOptions<Pool = PgPool> {
   /**
-   * Builds your receiver as your program does when it starts. It is called for each simulated process: state in its
-   * closure is lost in a crash. State in a variable of a module is not.
+   * Builds your receiver as your program does when it starts. Called for each simulated process, so a crash loses the
+   * state in the function's closure. It does not lose state in variables of modules.
    */
   readonly receiver: (world: World<Pool>) => Receiver | Promise<Receiver>;
   /** The events that the sender delivers, in this order: 1 to 3 bodies, as `fixture` creates them. */
   readonly events: readonly unknown[];
-  /** Creates your tables and rows. It runs once; each history starts with the result. */
+  /** Creates your tables and rows. Called once; each history starts with these tables and rows. */
   readonly prepare?: ((world: Pick<World<Pool>, "pool">) => Promise<void>) | undefined;
   /**
-   * Responds to the handlers' `fetch`. Default: 200 with `{}`. It must not call a real service. It is not called for a
-   * request that the fault `refuse` refuses.
+   * Responds to the handlers' `fetch`. Default: 200 with `{}`. Must not call a real service. Not called for a request
+   * that the fault `refuse` refuses.
    */
   readonly respond?: ((request: Request) => Response | Promise<Response>) | undefined;
   /**
-   * More state to compare, read after each history: JSON, by name. Of a list, the entries that a history has added are
-   * compared.
+   * Functions, by name, that return more state to compare as JSON. The state is read after each history. In a list,
+   * only the entries that the history has added are compared.
    */
   readonly observe?: Readonly<Record<string, () => unknown>> | undefined;
-  /** Findings that you accept, such as `"duplicate slack"`. One that does not occur is an error: remove it. */
+  /** Findings that you accept, such as `"duplicate slack"`. An accepted finding that does not occur is an error. */
   readonly accept?: readonly string[] | undefined;
   /** The kinds of faults to inject. Default: all. */
   readonly faults?: readonly FaultKind[] | undefined;
   /** The maximum number of faults in one history, 1 … 3. Default 2. All histories with one fault are always run. */
   readonly maxFaults?: number | undefined;
   /**
-   * The maximum number of histories with more than one fault, 0 … 1,000,000. Default 500. It is a number, not a time, so
-   * that each machine runs the same ones.
+   * The maximum number of histories with more than one fault, 0 … 1,000,000. Default 500. The limit is a number, not a
+   * time, so that each machine runs the same histories.
    */
   readonly maxHistories?: number | undefined;
-  /** Selects those histories if not all of them fit: an integer. Default 1, so that CI repeats itself. */
+  /** An integer that selects histories if `maxHistories` excludes some. Default 1, so that all runs select the same. */
   readonly seed?: number | undefined;
-  /** Runs only one history: the text in a finding, such as `"crash@3 crash@7"`. */
+  /** The only history to run, as a finding names it, such as `"crash@3 crash@7"`. */
   readonly only?: string | undefined;
   /** The folder for `crash-test.json` and `crash-test.html`. It is created if it does not exist. */
   readonly reportTo?: string | undefined;
@@ -145,7 +145,7 @@ export function checkOptions(options: CrashTestOptions): void {
   );
   assert(
     only === undefined || (typeof only === "string" && readFaults(only) !== undefined),
-    `\`only\` must be the text in a finding, such as "crash@3 crash@7": kinds (${faultKinds.join(", ")}) and points, in order.`,
+    `\`only\` must be the faults that a finding names, such as "crash@3 crash@7": kinds (${faultKinds.join(", ")}) and points, in order.`,
   );
   assert(
     reportTo === undefined || (typeof reportTo === "string" && reportTo !== ""),

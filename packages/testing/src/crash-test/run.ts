@@ -20,14 +20,14 @@ import { inside } from "./virtual/inside.js";
 import { Simulation } from "./simulation/simulation.js";
 import type { Course, Setting } from "./simulation/world.js";
 
-/** The start of each history, 2026-01-01T00:00:00Z: that of `fakeClock`, so that fixtures fit. */
+/** The time at which each history starts: 2026-01-01T00:00:00Z, the time of fixtures and the start of `fakeClock`. */
 const startMs = Date.UTC(2026, 0, 1);
-/** The seed of all histories but the shifted one: what a handler draws does not depend on `seed`. */
+/** The seed of a handler's random numbers. The option `seed` selects histories; it does not change these numbers. */
 const seed = 1;
-/** How the shifted history differs. */
+/** The values that differ in the shifted history: random numbers, time, and the next values of database sequences. */
 const shifted = { seed: 2, startMs: startMs + 40 * 86_400_000 + 12_345_678, sequences: 1_000 };
 
-/** Limits of this form, for the report. */
+/** Limits of crash tests that run inside a test runner, for the report. */
 const blind = [
   "files that are read or written synchronously",
   "workers and native modules",
@@ -97,7 +97,7 @@ export async function run(options: CrashTestOptions): Promise<CrashTestReport> {
 
 type Prepare = CrashTestOptions["prepare"];
 
-/** Prepares the world, runs a first history that is not judged, and returns the runner of the others. */
+/** Prepares the world, runs a first history that is not judged, and returns the runner of the other histories. */
 async function prepared(setting: Setting, prepare: Prepare): Promise<Runner> {
   const { database, events } = setting;
   const inOrder = events.map((_event, at) => at);
@@ -110,7 +110,7 @@ async function prepared(setting: Setting, prepare: Prepare): Promise<Runner> {
     isTraced: false,
   };
   if (prepare) await new Simulation(setting, usual).prepare(prepare);
-  // Modules are loaded and lazy values are created in the first history, so that the others are equal.
+  // The first history loads modules and creates lazy values, so that all later histories run the same code.
   const first = await new Simulation(setting, { ...usual, isWarmUp: true }).run(() =>
     database.keep(),
   );
@@ -121,7 +121,7 @@ async function prepared(setting: Setting, prepare: Prepare): Promise<Runner> {
   };
   return {
     async run(faults, variant) {
-      // The search ends with this history, so that no other one reaches what is not simulated.
+      // Returns the first history if it reached a real program: the search then ends, so no other history reaches it.
       if (first.isReal) return first;
       await database.restore(variant === "shifted" ? shifted.sequences : 0);
       return new Simulation(setting, courseOf(faults, variant)).run();
@@ -129,7 +129,7 @@ async function prepared(setting: Setting, prepare: Prepare): Promise<Runner> {
   };
 }
 
-/** Returns the type of an event, as the receiver would read it. */
+/** Returns the type of an event for the report: its `type`, its `event_type` or, without either, "event". */
 function typeOf(event: unknown): string {
   const { type, event_type: other } = Object(event) as Readonly<Record<string, string>>;
   return [type, other].find((value) => typeof value === "string") ?? "event";
@@ -161,13 +161,13 @@ async function writeReport(folder: string, page: ReportPage): Promise<void> {
   await writeFile(join(folder, "crash-test.html"), pageOf(page));
 }
 
-/** Prints the findings as annotations of GitHub Actions. */
+/** In GitHub Actions, prints the findings as annotations. */
 function annotate(report: CrashTestReport): void {
   if (env["GITHUB_ACTIONS"] !== "true") return;
   for (const line of annotationsOf(report)) stdout.write(`${line}\n`);
 }
 
-/** Returns the error of a report that is not green, or undefined. */
+/** Returns the error for a report with findings or unseen access, otherwise undefined. */
 export function problemOf(report: CrashTestReport): CrashTestError | undefined {
   const { findings, unseen, text } = report;
   if (findings.length > 0) return new CrashTestError("findings", text, { report });

@@ -3,18 +3,18 @@ import type { PgPool } from "./postgres/pool.js";
 import type { EffectOptions } from "./surface/effect.js";
 
 /**
- * A simulated process, and the outside world, which outlives it.
+ * The parts of the simulation that your code uses. The data behind `store` and `pool` outlive each simulated process.
  *
- * @typeParam Pool the type of `pool`, if the built-in one is not enough: `crashTest<import("pg").Pool>(…)`
+ * @typeParam Pool the type of `pool`, if the built-in type is not enough: `crashTest<import("pg").Pool>(…)`
  */
 export interface World<Pool = PgPool> {
   /** The key that signs the deliveries. Pass it to your receiver. */
   readonly secret: string;
   /** The clock of the history. Pass it to your receiver. */
   readonly clock: Clock;
-  /** Ignores all lines. Pass it to your receiver, which would log each fault of hundreds of histories. */
+  /** A logger that prints nothing. Pass it to your receiver, which otherwise logs all faults of hundreds of runs. */
   readonly logger: Logger;
-  /** A store in memory that all processes share. With PostgreSQL, use `postgresStore(world.pool)`, as your program does. */
+  /** A store in memory that all processes share. For PostgreSQL, use `postgresStore(world.pool)` as in your program. */
   readonly store: DeliveryStore;
   /**
    * A `Pool` of pg over PGlite, which is loaded on first use. Each statement is a crossing. Drizzle and Kysely over pg
@@ -24,11 +24,11 @@ export interface World<Pool = PgPool> {
    */
   readonly pool: Pool;
   /**
-   * Makes a function a crossing, so that faults are injected where it is called. `run` stands for the other side: it is
-   * not interrupted, and it must not call a real service.
+   * Makes a function a crossing, so that faults are injected where it is called. `run` stands for the other side:
+   * faults do not interrupt it, and it must not call a real service.
    *
-   * @param name the effect's name in the report: `charge`
-   * @param options `key` returns the idempotency key that the other side honours; `reads`: it changes nothing
+   * @param name the effect's name in the report, such as `charge`
+   * @param options `key` returns the idempotency key that the other side honours; `reads`: the effect changes nothing
    */
   readonly effect: <Args extends readonly unknown[], Result>(
     name: string,

@@ -9,11 +9,11 @@ import type { InboxSettings, InboxUnderTest } from "./subject.js";
 /** Creates an empty queue with these settings. Called for each case. */
 export type MakeInbox = (settings: InboxSettings) => MaybePromise<InboxUnderTest>;
 
-/** The options of `inboxContract`. A case that needs what the queue cannot do is not registered. */
+/** The options of `inboxContract`. A case that needs an ability that the queue lacks is not registered. */
 export interface InboxContractOptions {
   /** Whether the queue has the functions for operators. Default true. Errors: `invalid_option`. */
   readonly admin?: boolean | undefined;
-  /** Whether a copy of an event that has a job makes no other job. Default true. Errors: `invalid_option`. */
+  /** Whether a copy of an event that has a job creates no second job. Default true. Errors: `invalid_option`. */
   readonly deduplicates?: boolean | undefined;
   /** Whether connections have `kill`. Default true. Errors: `invalid_option`. */
   readonly kill?: boolean | undefined;
@@ -28,8 +28,8 @@ export interface InboxContractOptions {
   /** The largest body that the queue stores, in bytes, 1,024 or more. Default 1,048,576. Errors: `invalid_option`. */
   readonly maxBodyBytes?: number | undefined;
   /**
-   * How long a case waits for each of its conditions, in milliseconds, 1 … 600,000. Default 120,000, because queues
-   * notice only after a time that a worker died. Errors: `invalid_option`.
+   * The time for which a case waits for each of its conditions, in milliseconds, 1 … 600,000. Default 120,000, because
+   * a queue may need long to notice that a worker died. Errors: `invalid_option`.
    */
   readonly timeoutMs?: number | undefined;
 }
@@ -37,9 +37,8 @@ export interface InboxContractOptions {
 /**
  * Registers the tests that every queue of an inbox must pass: `inboxContract({ describe, it }, "my queue", makeInbox)`.
  * They cover durable storage, exact bytes, copies, retries, dead letters, jobs that were changed, workers that end, the
- * functions for operators and, with `order`, the order of events. The cases wait for conditions. With a queue in real
- * time, a case takes seconds, or as long as the queue needs to notice that a worker died: raise the time limit of your
- * test runner.
+ * functions for operators and, with `order`, the order of events. With a queue in real time, a case takes seconds, or
+ * as long as the queue needs to notice that a worker died, so raise the time limit of your test runner.
  *
  * @throws ReceiverConfigError `invalid_option` if `makeInbox` is not a function, or for an invalid option;
  *   `unknown_option`

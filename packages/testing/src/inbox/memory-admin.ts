@@ -3,7 +3,7 @@ import { assertQuery, releaseLetters } from "@svc-webhooks/core/engine";
 import type { InboxAdmin } from "@svc-webhooks/core/inbox";
 import type { MemoryQueue } from "./memory-queue.js";
 
-/** Returns the operator's functions of an inbox in memory. */
+/** Returns the functions with which an operator manages the jobs of an inbox in memory. */
 export function adminOf(queue: MemoryQueue): InboxAdmin {
   const admin: InboxAdmin = {
     stats: async () => queue.stats(),

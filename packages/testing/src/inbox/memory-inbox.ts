@@ -23,34 +23,34 @@ import { perform, startWorker, type MemoryWorker } from "./memory-worker.js";
 
 /** The options of `memoryInbox`. */
 export interface MemoryInboxOptions {
-  /** The clock of pauses and ages: the one of the receiver. Default: real time. */
+  /** The clock that measures pauses and ages. Pass the receiver's clock. Default: real time. */
   readonly clock?: Clock | undefined;
   /**
    * Returns the key of an event. Events with the same key run one at a time, in the order in which they were stored.
-   * Default: all events are independent, as are those without a key.
+   * Events without a key are independent. Default: all events are independent.
    */
   readonly partitionBy?: ((event: AnyEvent) => string | undefined) | undefined;
   /**
-   * With `partitionBy`: whether later events of a key run after a dead letter (`"continue"`), or wait until it is done or
-   * discarded (`"hold"`). Default `"continue"`. Errors: `invalid_option`.
+   * With `partitionBy`: whether later events of a key run after a dead letter (`"continue"`), or wait until the dead
+   * letter is done or discarded (`"hold"`). Default `"continue"`. Errors: `invalid_option`.
    */
   readonly afterDead?: "continue" | "hold" | undefined;
-  /** The attempts of an event. Each pause is exactly twice as long as the one before. Errors: `invalid_option`. */
+  /** The attempts of an event. Pauses double without random variation, up to the maximum. Errors: `invalid_option`. */
   readonly retry?: RetryOptions | undefined;
 }
 
 /** An inbox in memory, for tests. */
 export interface MemoryInbox extends Inbox {
   /**
-   * Stores a job with these data, as the handlers do, or as another application that writes to the queue might: data that
-   * no inbox made end as a dead letter. A job with the same id changes nothing, unless it is dead: then it runs again.
+   * Stores a job with these data, as the handlers do, or as another application that writes to the queue might. Data
+   * that no inbox made end as a dead letter. If a job with the same id exists, nothing changes; a dead job runs again.
    */
   readonly add: (data: object, options?: MemoryJobOptions) => Promise<void>;
   /** Returns all jobs that are not done, oldest first. */
   readonly jobs: () => readonly InboxEntry[];
   /**
-   * Runs the jobs that can run now, one after another, until none can, and resolves with their verdicts. A job that waits
-   * for its next attempt runs only after `clock` has moved.
+   * Runs the jobs that can run now, one after another, until no job can, and resolves to their verdicts. A job that
+   * waits for its next attempt runs only after `clock` has moved.
    */
   readonly run: (receiver: Pick<Receiver, "resume">) => Promise<readonly Verdict[]>;
   /**
@@ -62,13 +62,13 @@ export interface MemoryInbox extends Inbox {
     receiver: Pick<Receiver, "resume">,
     options?: { readonly concurrency?: number | undefined },
   ) => Promise<MemoryWorker>;
-  /** The functions for operators. The id of a job is its key, unless `add` gave it another. */
+  /** The functions for operators. The id of a job is its key, unless `add` set another id. */
   readonly admin: InboxAdmin;
 }
 
 /**
- * Creates an inbox in memory, for tests of handlers that run from a queue. Never use it in production: the jobs are lost
- * when the process ends, although the sender got a 200 response for them.
+ * Creates an inbox in memory, for tests of handlers that run from a queue. Never use it in production: the jobs are
+ * lost when the process ends, although the sender received a 200 response for them.
  *
  * @throws ReceiverConfigError `unknown_option`, `invalid_option`
  *
@@ -148,7 +148,7 @@ export function memoryInbox(options: MemoryInboxOptions = {}): MemoryInbox {
   );
 }
 
-/** Tests move a clock by the pauses, so none is drawn at random. */
+/** Removes the random part of the pauses, because tests move a clock by the exact pauses. */
 const withoutJitter = (retry: RetryDelays): RetryDelays => ({
   ...retry,
   delayMs: (attempt) => Math.min(retry.firstMs * 2 ** (attempt - 1), retry.mostMs),

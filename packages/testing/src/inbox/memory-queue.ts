@@ -13,22 +13,22 @@ import {
 
 interface Job {
   readonly id: string;
-  /** The data as JSON, because a real queue has no reference to the caller's object. */
+  /** The data as JSON, so that the queue, like any real queue, has no reference to the caller's object. */
   readonly data: string;
   /** Jobs with the same partition run one at a time. */
   readonly partition: string | symbol;
-  /** Epoch milliseconds. */
+  /** The time at which the job was stored, in epoch milliseconds. */
   readonly storedAt: number;
-  /** Milliseconds of the monotonic clock. */
+  /** The time from which the job may run, in milliseconds of the monotonic clock. */
   dueAt: number;
   attempts: number;
   isDead: boolean;
   error: string | undefined;
-  /** The run that may settle the job. */
+  /** The current run, which alone may settle the job. Undefined if the job does not run. */
   run: Run | undefined;
 }
 
-/** One run of a job. Its result counts unless the job was given back meanwhile. */
+/** One run of a job. Its result counts unless the job is given back before the run ends. */
 export interface Run {
   readonly data: unknown;
   /** The number of the attempt, from 1. */
@@ -37,9 +37,9 @@ export interface Run {
 
 /** The options of `MemoryInbox.add`. */
 export interface MemoryJobOptions {
-  /** The event, for `partitionBy`. Default: none, so that the job is independent. */
+  /** The event from which `partitionBy` gets the key. Default: no event, so that the job is independent. */
   readonly event?: AnyEvent | undefined;
-  /** The id of the job. Default: its key. */
+  /** The id of the job. Default: the key in its data, or a new id if there is none. */
   readonly id?: string | undefined;
 }
 
@@ -64,7 +64,7 @@ export class MemoryQueue {
     this.#options = options;
   }
 
-  /** Stores a job, unless there is one with its id. If that is dead, it runs again. */
+  /** Stores a job, unless a job with the same id exists. If the existing job is dead, it runs again. */
   add(data: object, { event, id = idOf(data) }: MemoryJobOptions): void {
     const { partitionBy } = this.#options;
     const key = event && partitionBy?.(event);
@@ -88,7 +88,7 @@ export class MemoryQueue {
     this.#changed();
   }
 
-  /** Calls `listener` whenever a job may have become ready. Returns a function that ends this. */
+  /** Calls `listener` whenever a job may have become ready. The returned function removes the listener. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -98,7 +98,7 @@ export class MemoryQueue {
     for (const listener of this.#listeners) listener();
   }
 
-  /** Starts the oldest job that can run now. */
+  /** Starts a run of the oldest job that can run now. Returns undefined if no job can. */
   take(): Run | undefined {
     const jobs = [...this.#jobs.values()];
     const taken = new Set(jobs.filter(({ run }) => run).map(({ partition }) => partition));
@@ -113,7 +113,7 @@ export class MemoryQueue {
     return undefined;
   }
 
-  /** Returns the time until the next job is due, in milliseconds, or undefined. */
+  /** Returns the time until the next waiting job is due, in milliseconds, or undefined if no job waits. */
   nextMs(): number | undefined {
     const now = this.clock.monotonic();
     const waits = [...this.#jobs.values()]
@@ -122,7 +122,7 @@ export class MemoryQueue {
     return waits.length > 0 ? Math.min(...waits) : undefined;
   }
 
-  /** Ends a run with its result. */
+  /** Ends a run and applies its verdict to the job. Does nothing if the job was given back. */
   settle(run: Run, verdict: Verdict): void {
     const job = this.#jobOf(run);
     if (!job) return;
@@ -139,7 +139,7 @@ export class MemoryQueue {
     if (verdict.action === "retry") job.dueAt = this.clock.monotonic() + (verdict.afterMs ?? 0);
   }
 
-  /** Makes the job of an unfinished run ready again. The run's result does not count any more. */
+  /** Makes the job of an unfinished run ready again. The run's result no longer counts. */
   giveBack(run: Run): void {
     const job = this.#jobOf(run);
     if (job) job.run = undefined;
@@ -150,7 +150,7 @@ export class MemoryQueue {
     return [...this.#jobs.values()].find((job) => job.run === run);
   }
 
-  /** Runs a dead letter again. Returns false for any other job. */
+  /** Makes a dead letter ready again, with all its attempts. Returns false for any other job. */
   revive(id: string): boolean {
     const job = this.#jobs.get(id);
     if (!job?.isDead) return false;
@@ -159,7 +159,7 @@ export class MemoryQueue {
     return true;
   }
 
-  /** Runs a job now that waits for its next attempt. Returns false for any other job. */
+  /** Makes a job that waits for its next attempt ready now. Returns false for any other job. */
   hasten(id: string): boolean {
     const job = this.#jobs.get(id);
     if (!job || this.#stateOf(job) !== "delayed") return false;
@@ -235,7 +235,7 @@ function idOf(data: object): string {
   return typeof key === "string" ? key : crypto.randomUUID();
 }
 
-/** Tests see what was thrown. An error may be one that cannot be read. */
+/** Returns the text of a thrown value for tests. Falls back to `errorText`, because the value may be unreadable. */
 function textOf(error: unknown): string {
   try {
     return error instanceof Error ? `${error.name}: ${error.message}` : inspect(error);

@@ -5,8 +5,8 @@ import type { MemoryQueue, Run } from "./memory-queue.js";
 /** A worker of an inbox in memory. */
 export interface MemoryWorker {
   /**
-   * Starts no further job, and resolves when those that run have ended, or after `deadlineMs` milliseconds. Then jobs
-   * that still run are given back: they are ready again, and their results do not count.
+   * Starts no more jobs, and resolves when the running jobs have ended, or after `deadlineMs` milliseconds. Jobs that
+   * still run then are given back: they are ready again, and the results of these runs do not count.
    */
   stop(options: { readonly deadlineMs: number }): Promise<void>;
 }

@@ -30,9 +30,9 @@ export interface Run {
   readonly process: Process;
   readonly event: AnyEvent;
   readonly context: DeliveryContext;
-  /** The number of the run, over all events, starting at 1. */
+  /** The number of the run, counted across all events from 1. */
   readonly count: number;
-  /** Epoch milliseconds. */
+  /** The time at which the run started, in epoch milliseconds. */
   readonly startedAt: number;
   endedAt?: number;
 }
@@ -60,9 +60,9 @@ export interface Probing {
   readonly timeoutMs: number;
 }
 
-/** The largest body of a receiver by default. */
+/** A receiver's default body limit, in bytes. */
 export const mib = 1_048_576;
-/** The pause between two checks of a condition: in real time, and on a fake clock. */
+/** The pauses between two checks of a condition, in real time and on a fake clock, in milliseconds. */
 const realPauseMs = 20;
 const fakePauseMs = 250;
 
@@ -72,7 +72,7 @@ export class Process {
   readonly receiver: Receiver;
   /** The number of claims that found the record busy. */
   busyClaims = 0;
-  /** The number of claims that fail before they reach the store. */
+  /** The number of future claims that fail before they reach the store. */
   failingClaims = 0;
   #isDead = false;
   #isFrozen = false;
@@ -95,7 +95,7 @@ export class Process {
     });
   }
 
-  /** Returns the store as this process reaches it: not at all after its death. */
+  /** Returns the store for this process. After the death of the process, its calls never settle. */
   #view(store: DeliveryStore): DeliveryStore {
     const reach = <Result>(call: () => MaybePromise<Result>): MaybePromise<Result> =>
       this.#isDead ? new Promise<never>(() => {}) : call();
@@ -119,39 +119,46 @@ export class Process {
   }
 
   get admin(): InboxAdmin {
-    return this.connection.admin ?? fail("`connect` must return `admin`, or set `admin: false`.");
+    return (
+      this.connection.admin ??
+      fail("`connect` must return `admin` unless the option `admin` is false.")
+    );
   }
 
   async work(): Promise<InboxWorker> {
     return this.connection.work(this.receiver);
   }
 
-  /** Stops renewing leases, as a process that is frozen. */
+  /** Makes the process unable to extend its leases, as if it were frozen. */
   freeze(): void {
     this.#isFrozen = true;
   }
 
-  /** Silences the connections of the process to the queue. It still reaches the store. */
+  /** Silences the connections of the process to the queue. The process still reaches the store. */
   async silence(): Promise<void> {
     await (
-      this.connection.silence ?? fail("`connect` must return `silence`, or set `silence: false`.")
+      this.connection.silence ??
+      fail("`connect` must return `silence` unless the option `silence` is false.")
     )();
   }
 
   /** Ends the process as SIGKILL would: it no longer reaches the queue or the store. */
   async kill(): Promise<void> {
     this.#isDead = true;
-    await (this.connection.kill ?? fail("`connect` must return `kill`, or set `kill: false`."))();
+    await (
+      this.connection.kill ??
+      fail("`connect` must return `kill` unless the option `kill` is false.")
+    )();
   }
 }
 
-/** Accepts deliveries and runs workers, and checks what becomes of the jobs. */
+/** Accepts deliveries, runs workers, and checks the jobs and runs that result. */
 export class InboxProbe {
   readonly clock: Clock;
   readonly store: DeliveryStore;
   readonly maxBodyBytes: number;
   readonly runs: Run[] = [];
-  /** Called for each run. Cases replace it; if it rejects, the run fails. */
+  /** The handler, called for each run. Cases replace this function. If it throws or rejects, the run fails. */
   behaviour: Behaviour = () => {};
   readonly #under: InboxUnderTest;
   readonly #timeoutMs: number;
@@ -166,7 +173,7 @@ export class InboxProbe {
     this.store = under.store ?? memoryStore({ clock: this.clock });
   }
 
-  /** Starts a process. `options` replace those of its receiver. */
+  /** Starts a process. `options` override the default options of its receiver. */
   async process(options: Partial<ReceiverOptions> = {}): Promise<Process> {
     const process = new Process(await this.#under.connect(), this, options);
     this.#processes.push(process);
@@ -191,7 +198,7 @@ export class InboxProbe {
     }
   }
 
-  /** Creates a delivery of another `email.sent` event. */
+  /** Creates a delivery of a new `email.sent` event. */
   delivery(
     overrides?: FixtureOverrides<Omit<Fixtures["email.sent"], "type">>,
   ): Promise<StoredDelivery> {
@@ -199,7 +206,7 @@ export class InboxProbe {
     return signedDelivery(fixture("email.sent", overrides, this.#events));
   }
 
-  /** Creates deliveries of other `email.sent` events. */
+  /** Creates deliveries of new `email.sent` events. */
   async deliveries(count: number): Promise<StoredDelivery[]> {
     return Promise.all(Array.from({ length: count }, () => this.delivery()));
   }
@@ -209,7 +216,7 @@ export class InboxProbe {
     return this.settled("the delivery has an outcome", process.receiver.receive(delivery));
   }
 
-  /** Receives a delivery again and again, as a sender repeats it, until its job is stored: a busy queue may be slow. */
+  /** Receives a delivery repeatedly, like a sender's retries, until its job is stored, because a queue may be busy. */
   async accept(process: Process, given?: StoredDelivery): Promise<StoredDelivery> {
     const delivery = given ?? (await this.delivery());
     let code = "";
@@ -224,16 +231,19 @@ export class InboxProbe {
   /** Makes another server the primary. */
   async demote(): Promise<void> {
     await (
-      this.#under.demote ?? fail("`makeInbox` must return `demote`, or set `demote: false`.")
+      this.#under.demote ??
+      fail("`makeInbox` must return `demote` unless the option `demote` is false.")
     )();
   }
 
-  /** Leaves little room in the storage. */
+  /** Leaves little room in the server's storage. */
   async fill(): Promise<void> {
-    await (this.#under.fill ?? fail("`makeInbox` must return `fill`, or set `fill: false`."))();
+    await (
+      this.#under.fill ?? fail("`makeInbox` must return `fill` unless the option `fill` is false.")
+    )();
   }
 
-  /** Moves a fake clock by a day. Returns false if the queue is in real time. */
+  /** Moves the queue's fake clock by a day. Resolves to false if the queue uses real time. */
   async passDay(): Promise<boolean> {
     await this.#under.clock?.advance(86_400_000);
     return this.#under.clock !== undefined;
@@ -248,7 +258,7 @@ export class InboxProbe {
     return job ?? fail("The receiver stored no job.");
   }
 
-  /** Stores a job with other data than an inbox makes. */
+  /** Stores a job with any data, in particular data that no inbox makes. */
   async inject(data: object): Promise<void> {
     await this.#under.inject(data);
   }
@@ -261,12 +271,12 @@ export class InboxProbe {
 
   async deadLetters(): Promise<readonly Pick<InboxEntry, "key" | "error">[]> {
     if (this.#under.deadLetters) return this.#under.deadLetters();
-    // An earlier process may be dead.
+    // Uses the newest process, because an earlier process may be dead.
     const process = this.#processes.at(-1);
     return process ? this.list(process, { state: "dead" }) : [];
   }
 
-  /** Waits for a number of dead letters. */
+  /** Waits until there are exactly `count` dead letters, and returns them. */
   async died(count: number): Promise<readonly Pick<InboxEntry, "key" | "error">[]> {
     await this.until(
       `there are ${count} dead letters`,
@@ -282,14 +292,14 @@ export class InboxProbe {
     return letter.error ?? "";
   }
 
-  /** Checks the pause between the first two runs. Timers may fire early by 100 ms. */
+  /** Checks the minimum pause between the first two runs. The pause may be 100 ms shorter: timers may fire early. */
   pausedFor(leastMs: number, text: string): void {
     const [first, second] = this.runs;
     const pauseMs = (second?.startedAt ?? 0) - (first?.endedAt ?? 0);
-    ok(pauseMs >= leastMs - 100, `${text} after ${pauseMs} ms.`);
+    ok(pauseMs >= leastMs - 100, `${text} after ${pauseMs} ms instead of ${leastMs} ms.`);
   }
 
-  /** Waits for a number of runs. */
+  /** Waits until the handler has run at least `count` times. */
   async ran(count: number): Promise<void> {
     await this.until(`the handler has run ${count} times`, () => this.runs.length >= count);
   }
@@ -303,11 +313,12 @@ export class InboxProbe {
   /** Returns the only job in a state. */
   async only(process: Process, state: InboxEntry["state"]): Promise<InboxEntry> {
     const [entry, ...others] = await this.list(process, { state });
-    if (!entry || others.length > 0) fail(`${others.length + (entry ? 1 : 0)} jobs are ${state}.`);
+    if (!entry || others.length > 0)
+      fail(`One job should be ${state}, not ${others.length + (entry ? 1 : 0)}.`);
     return entry;
   }
 
-  /** Waits until these are the numbers of jobs; a state that is not named has none. */
+  /** Waits until `stats` reports these numbers of jobs, and 0 for each state that `expected` does not name. */
   async counts(
     process: Process,
     expected: Partial<Record<InboxEntry["state"], number>>,
@@ -324,8 +335,8 @@ export class InboxProbe {
   }
 
   /**
-   * Accepts another event, and waits until it has run. What the queue would wrongly run has been run by then: a fake
-   * clock has passed all pauses of retries.
+   * Accepts another event, and waits until it has run. By then, a queue has also run all jobs that it wrongly repeats,
+   * because a fake clock has passed all pauses between attempts.
    */
   async passes(process: Process): Promise<void> {
     await this.#under.clock?.advance(60_000);
@@ -341,16 +352,16 @@ export class InboxProbe {
     this.behaviour = behaviour;
   }
 
-  /** Checks the runs of a delivery by their numbers. */
+  /** Checks that the runs of a delivery have these numbers. */
   ranAs(delivery: StoredDelivery, expected: readonly number[]): void {
     deepEqual(
       this.runsOf(delivery).map(({ context }) => context.run),
       expected,
-      "The handler did not run as often as it should. Compare the numbers of its runs",
+      "The handler did not run as often as it should. Compare the numbers of its runs.",
     );
   }
 
-  /** Waits for a promise, while a fake clock moves. */
+  /** Waits for a promise while the queue's clock moves, and settles like the promise. */
   async settled<Result>(text: string, promise: Promise<Result>): Promise<Result> {
     let isSettled = false;
     const settle = () => void (isSettled = true);
@@ -359,7 +370,7 @@ export class InboxProbe {
     return promise;
   }
 
-  /** Waits until a condition holds. `hint` adds what was found instead. */
+  /** Waits until a condition holds. `hint` returns a sentence for the error: the state that was found instead. */
   async until(
     text: string,
     holds: () => MaybePromise<boolean>,
@@ -367,14 +378,17 @@ export class InboxProbe {
   ): Promise<void> {
     const { clock } = this.#under;
     for (let waitedMs = 0; !(await holds()); waitedMs += clock ? fakePauseMs : realPauseMs) {
-      ok(waitedMs < this.#timeoutMs, `Waited ${this.#timeoutMs} ms until ${text}. ${hint()}`);
+      ok(
+        waitedMs < this.#timeoutMs,
+        `Gave up after waiting ${this.#timeoutMs} ms until ${text}. ${hint()}`,
+      );
       if (clock) await clock.advance(fakePauseMs);
       else await setTimeout(realPauseMs);
     }
   }
 }
 
-/** A promise that cases resolve. */
+/** A promise that a case resolves with `open`. */
 export interface Gate {
   readonly passed: Promise<void>;
   readonly open: () => void;

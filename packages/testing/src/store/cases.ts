@@ -93,7 +93,7 @@ const numbers: readonly StoreCase[] = [
   },
 ];
 
-/** Calls and waits that end just as a lease begins. */
+/** Calls and waits after which a lease has just begun. */
 type Lease = readonly [title: string, begin: (probe: StoreProbe, key: string) => Promise<unknown>];
 
 const leases: readonly Lease[] = [
@@ -124,7 +124,7 @@ const leases: readonly Lease[] = [
   ],
 ];
 
-/** Checks that a lease that begins now lasts for exactly leaseMs, and lets it end. */
+/** Checks that a lease that begins now lasts for exactly `leaseMs`. The lease has ended when the promise resolves. */
 async function expectLease(probe: StoreProbe, key: string): Promise<void> {
   await probe.expectBusy(key, third, leaseMs);
   await probe.advance(leaseMs / 2);
@@ -150,7 +150,7 @@ const leaseCases: readonly StoreCase[] = [
       const [short, long] = [newKey(), newKey()];
       await probe.own(short, { ...me, leaseMs: 10_000 });
       await probe.own(long, { ...me, leaseMs: 60_000 });
-      // A claim with a shorter leaseMs would shorten the lease that it finds.
+      // Claims with the longest `leaseMs`, because a shorter `leaseMs` would shorten the lease that the claim finds.
       const longest = { ...other, leaseMs: 60_000 };
       await probe.expectBusy(short, longest, 10_000);
       await probe.expectBusy(long, longest, 60_000);
@@ -235,7 +235,7 @@ async function race(probe: StoreProbe, key: string, by = many): Promise<readonly
 }
 
 const takeover: StoreCase = {
-  title: "a claim is reported as taken over only if the run before ended without a result",
+  title: "a claim is reported as taken over only if the previous run ended without a result",
   async run(probe) {
     const key = newKey();
     const takenOver = async (by: Claimant) => {
@@ -243,7 +243,7 @@ const takeover: StoreCase = {
       return result.status === "claimed" ? result.takenOver : result.status;
     };
     const first = await takenOver(me);
-    // The member is optional.
+    // `takenOver` is optional, so a store that omits it passes.
     if (first === undefined) return;
     equal(first, false);
     await probe.release(key, me, "failed");
@@ -281,8 +281,8 @@ const concurrency: readonly StoreCase[] = [
       await probe.own(key, me);
       const releasing = async () => {
         equal(await probe.release(key, me, "failed"), true);
-        // Claims of the first race may still be pending. With the same tokens, these would be repetitions of those
-        // claims.
+        // Uses other tokens, because claims of the first race may still be pending, and a claim with the same token
+        // would repeat them.
         return race(probe, key, claimants("later token"));
       };
       const statuses = (await Promise.all([race(probe, key), releasing()])).flat();
@@ -341,7 +341,7 @@ const concurrency: readonly StoreCase[] = [
   },
 ];
 
-/** Strings with a special meaning in a language, protocol or query, and pairs that differ slightly. */
+/** Strings with a special meaning in a language, protocol or query, and pairs of strings that differ slightly. */
 const hostile: readonly string[] = [
   "__proto__",
   "constructor",
@@ -390,7 +390,7 @@ const hostile: readonly string[] = [
   `${"x".repeat(1_023)}z`,
 ];
 
-/** Pairs of neighbouring strings, including the last with the first. */
+/** Pairs of each string with the next string, and of the last string with the first. */
 const neighbours = hostile.map(
   (text, index) => [text, String(hostile[(index + 1) % hostile.length])] as const,
 );
@@ -490,8 +490,8 @@ const setup: readonly StoreCase[] = [
 ];
 
 /**
- * Returns one case for each guarantee of a store. The last case runs `modelRuns` random sequences. The case before it
- * is included only if `abandon` is given.
+ * Returns one case for each guarantee of a store. The last case runs `modelRuns` random sequences. The case of silent
+ * connections is included only if `abandon` is set.
  */
 export const storeCases = (
   modelRuns: number,

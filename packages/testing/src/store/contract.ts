@@ -8,15 +8,15 @@ export type MakeStore = () => StoreUnderTest | Promise<StoreUnderTest>;
 
 export interface StoreContractOptions {
   /**
-   * The number of random sequences, of about 30 calls and waits each, to compare with the
-   * model, 1 … 1,000,000. Default 100. Errors: `invalid_option`.
+   * The number of random sequences, of about 30 calls and waits each, whose results are compared with those of a model,
+   * 1 … 1,000,000. Default 100. Errors: `invalid_option`.
    */
   readonly modelRuns?: number | undefined;
   /**
    * Permanently silences all of the store's open connections: replies are lost, but nothing is closed. Requests must
    * still arrive; otherwise the contract cannot detect a call that was executed but reported as `not_sent`. New
-   * connections must work. Called and awaited in an additional case, which is registered if this option is given. That
-   * case has real deadlines, so it takes seconds. For stores over a network. Errors: `invalid_option`.
+   * connections must work. For stores over a network. With this option, the contract has an additional case that calls
+   * and awaits the function. That case has real deadlines, so it takes seconds. Errors: `invalid_option`.
    */
   readonly abandon?: (() => unknown) | undefined;
 }
@@ -24,10 +24,10 @@ export interface StoreContractOptions {
 /**
  * Registers the tests that every `DeliveryStore` must pass: `storeContract({ describe, it }, "my store", makeStore)`.
  * They cover each cell of the table of states and calls, leases, retention, fences, concurrent calls, hostile strings,
- * `peek` if the store has it, and random sequences. No test waits for the wall clock, except the one of connections that silently die, which needs
- * `abandon`.
+ * `peek` if the store has it, and random sequences. With `abandon`, they also cover connections that silently die; only
+ * that test waits for real time.
  *
- * The contract does not cover eviction and other failures to reach a server.
+ * The contract covers neither eviction nor other failures to reach a server.
  *
  * @throws ReceiverConfigError `invalid_option` if `makeStore` is not a function, or for an invalid option;
  *   `unknown_option`

@@ -10,7 +10,7 @@ import { next, stateOf, type Change, type StoredRecord } from "@svc-webhooks/cor
 import fc from "fast-check";
 import { claimant, newKey, StoreProbe, type StoreCase } from "./probe.js";
 
-/** Keeps records by the rules of `DeliveryStore`. Time stands still until `now` is set. */
+/** A store in memory that follows the rules of `DeliveryStore`. Its time stands still until `now` is set. */
 class StoreModel implements DeliveryStore {
   readonly shared = false;
   now = 0;
@@ -36,14 +36,14 @@ class StoreModel implements DeliveryStore {
     });
   }
 
-  /** Adopts the fence that the store has returned, because the store's clock may be unknown. */
+  /** Replaces a fence by the fence that the tested store returned, because that store's clock may be unknown. */
   adopt(key: string, fence: number): void {
     const record = this.#records.get(key);
     if (record) this.#records.set(key, { ...record, fence });
   }
 
   /**
-   * Returns whether a lease or a retention has ended. The state after the clock is set back is not specified:
+   * Returns whether a lease or a retention has ended. If so, the results after the clock is set back are not specified:
    * some stores remove expired records, others only compare times.
    */
   hasEnded(): boolean {
@@ -69,13 +69,13 @@ type Step =
       readonly takeParked: boolean;
     };
 
-/** The granularity of all times. A clock that advances by less cannot pass the end of a lease or a retention. */
+/** The granularity of all times, in milliseconds. A running clock drifts by less, so it ends no lease or retention. */
 const gridMs = 5_000;
 const leases = [10_000, 30_000];
 const retentions = [40_000, 100_000];
 const setBacks = [-gridMs, -50_000];
 const waits = [...setBacks, gridMs, 10_000, 25_000, 30_000, 40_000, 95_000, 100_000];
-// Bugs in stores show up where leases and retention end.
+// Waits that end just before, at or just after the end of a lease or a retention, where stores tend to have bugs.
 const exactWaits = [1, ...[...leases, ...retentions].flatMap((ms) => [ms - 1, ms, ms + 1])];
 
 const stepsOf = (exact: boolean): fc.Arbitrary<readonly Step[]> => {
@@ -92,7 +92,7 @@ const stepsOf = (exact: boolean): fc.Arbitrary<readonly Step[]> => {
       to: fc.constantFrom("failed" as const, "parked" as const, "unused" as const),
       takeParked: fc.boolean(),
     },
-    // A counterexample is easier to read without null prototypes.
+    // Avoids null prototypes, which make a counterexample harder to read.
     { noNullPrototype: true },
   );
   const steps = fc.oneof({ arbitrary: step, weight: 5 }, { arbitrary: wait, weight: 1 });
@@ -123,8 +123,8 @@ function plain(result: ClaimResult): ClaimResult {
 type Result = Awaited<ReturnType<typeof perform>>;
 
 /**
- * Returns the expected result for a store whose clock is not exact: the actual result if it is close enough to the
- * model's, otherwise the model's.
+ * Returns the expected result of a store whose clock is not exact: the model's result, with the actual fence or lease
+ * time if that is close enough.
  */
 function tolerant(expected: Result, actual: Result): Result {
   if (typeof expected !== "object" || typeof actual !== "object") return expected;
@@ -133,7 +133,7 @@ function tolerant(expected: Result, actual: Result): Result {
   }
   if (expected.status === "busy" && actual.status === "busy") {
     const { leaseLeftMs } = actual;
-    // Times with fractions of a millisecond do not add up exactly.
+    // Rounds the difference, because times with fractions of a millisecond do not add up exactly.
     const agedMs = Math.round(expected.leaseLeftMs - leaseLeftMs);
     return agedMs >= 0 && agedMs < gridMs ? { ...expected, leaseLeftMs } : expected;
   }
@@ -169,7 +169,7 @@ export const modelCase = (modelRuns: number): StoreCase => ({
     await fc.assert(
       fc.asyncProperty(stepsOf(probe.exact), async (steps) => {
         const model = new StoreModel();
-        // The fence of a new record is the store's current time.
+        // Reads the store's current time, which is the fence of a new record.
         if (probe.exact) model.now = (await probe.own(newKey(), claimant(1))).fence;
         await compare(probe, model, steps);
       }),

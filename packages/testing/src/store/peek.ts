@@ -4,7 +4,7 @@ import { claimant, leaseMs, newKey, retainMs, type StoreCase, type StoreProbe } 
 
 const [me, other] = [claimant(1), claimant(2)];
 
-/** Compares what a peek at these keys returns. Passes if the store has no `peek`. */
+/** Checks the states that a peek at these keys returns. Passes if the store has no `peek`. */
 async function expectStates(
   probe: StoreProbe,
   expected: readonly (readonly [key: string, state: RecordState | undefined])[],
@@ -20,7 +20,7 @@ async function expectStates(
 
 const isDone = (index: number) => index % 2 === 0;
 
-/** Cases of the optional operation `peek`. `texts` are strings with a special meaning in some language or protocol. */
+/** Returns the cases for the optional method `peek`. `texts` are keys with a special meaning in some language. */
 export const peekCases = (texts: readonly string[]): readonly StoreCase[] => [
   {
     title: "a peek reports the state of each record, in the order of the keys",

@@ -13,14 +13,14 @@ export interface StoreUnderTest {
   readonly store: DeliveryStore;
   /**
    * Moves the time that leases and retention depend on by a whole number of milliseconds: the store's clock, or the
-   * times in its records. The result is awaited. Negative values set the clock back, by at most an hour. A clock made
-   * for the test must start after 2020, because fences are epoch milliseconds.
+   * times in its records. The contract awaits the result. Negative values set the clock back, by at most an hour. A
+   * clock made for the test must start after 2020, because fences are epoch milliseconds.
    */
   readonly advance: (ms: number) => unknown;
   /**
-   * Whether that time stands still between calls of `advance` and fences are derived from it. If true, leases,
-   * retention and fences are tested to the millisecond; otherwise the store's clock may advance by up to a second
-   * during a case. Default false.
+   * Whether the store's time stands still between calls of `advance` and new fences are derived from it. If true,
+   * leases, retention and fences are tested to the millisecond; otherwise the store's clock may advance by up to a
+   * second during a case. Default false.
    */
   readonly exactClock?: boolean | undefined;
   /** Called and awaited after each case. */
@@ -29,7 +29,7 @@ export interface StoreUnderTest {
 
 export const leaseMs = 30_000;
 export const retainMs = 100_000;
-/** How far a running clock may drift during a case, in milliseconds. */
+/** The time by which a running clock may advance during a case, in milliseconds. */
 const driftMs = 1_000;
 
 /** A caller's token, and values that override the defaults of its requests. */
@@ -49,7 +49,7 @@ export interface StoreCase {
 /** Creates a store call with a new signal, as receivers do. */
 const newCall = () => ({ signal: new AbortController().signal });
 
-/** Returns a key in the format that receivers use: a hash. */
+/** Returns a new key in the format that receivers use: 32 hex digits. */
 export const newKey = (): string => crypto.randomUUID().replaceAll("-", "");
 /** Returns a caller with a token (a UUID) and a lineage (a hash) in the formats that receivers use. */
 export const claimant = (digit: number): Claimant => ({
@@ -57,12 +57,12 @@ export const claimant = (digit: number): Claimant => ({
   lineage: String(digit).repeat(32),
 });
 
-/** Wraps the store for the cases, so that every call returns a promise. */
+/** Wraps the store for the cases: requests have defaults, and every call returns a promise. */
 export class StoreProbe {
   readonly store: DeliveryStore;
   /** Whether the store's time stands still between calls of `advance`. */
   readonly exact: boolean;
-  /** How long before its end a lease or a retention is certain to be in force, in milliseconds. */
+  /** The time before the end of a lease or a retention at which it is certain to be in force, in milliseconds. */
   readonly borderMs: number;
   readonly #advance: StoreUnderTest["advance"];
 
@@ -97,7 +97,7 @@ export class StoreProbe {
     return this.store.forget(key, newCall());
   }
 
-  /** Resolves to undefined if the store has no `peek`. */
+  /** Returns the states of records. Resolves to undefined if the store has no `peek`. */
   async peek(keys: readonly string[]): Promise<readonly (RecordState | undefined)[] | undefined> {
     return this.store.peek?.(keys, newCall());
   }
@@ -106,15 +106,21 @@ export class StoreProbe {
     return this.store.check?.(newCall());
   }
 
-  /** Makes a claim that must be granted. */
+  /** Makes a claim that must be granted, and returns its fence and run. */
   async own(key: string, by: Claimant): Promise<Numbers> {
     const result = await this.claim(key, by);
     if (result.status !== "claimed") {
       fail(`The claim by ${JSON.stringify(by.token)} was not granted: ${JSON.stringify(result)}.`);
     }
     const { fence, run } = result;
-    ok(Number.isSafeInteger(fence) && fence > 0, `The fence is ${fence}.`);
-    ok(Number.isSafeInteger(run) && run > 0, `The run is ${run}.`);
+    ok(
+      Number.isSafeInteger(fence) && fence > 0,
+      `The fence must be a positive safe integer, not ${fence}.`,
+    );
+    ok(
+      Number.isSafeInteger(run) && run > 0,
+      `The run must be a positive safe integer, not ${run}.`,
+    );
     return { fence, run };
   }
 
@@ -137,7 +143,7 @@ export class StoreProbe {
     lineage: string | undefined,
   ): Promise<void> {
     const result = await this.claim(key, by);
-    // A store may omit an unknown lineage.
+    // Adds an undefined lineage, because a store may omit an unknown lineage.
     deepEqual({ lineage: undefined, ...result }, { status, lineage });
   }
 }

@@ -6,7 +6,7 @@ type Call = (probe: StoreProbe, key: string) => Promise<unknown>;
 const [me, other] = [claimant(1), claimant(2)];
 const ageMs = 60_000;
 
-/** Returns a case in which the record lasts for exactly `ms` after these calls and waits. */
+/** Returns a case that makes these calls and waits, and then checks that the record lasts for exactly `ms`. */
 const lasts = (title: string, ms: number, ...steps: readonly (Call | number)[]): StoreCase => ({
   title,
   async run(probe) {

@@ -5,13 +5,14 @@ import { claimant, leaseMs, newKey, retainMs, type StoreCase } from "./probe.js"
 const [me, other] = [claimant(1), claimant(2)];
 const request = { leaseMs, retainMs };
 /**
- * The deadline of a call, in milliseconds. It needs a real timer, because a call on a dead connection never completes.
+ * The deadline of a call, in milliseconds of real time, because a call on a dead connection never completes by itself.
  */
 const deadlineMs = 250;
-/** The number of calls that may reach their deadlines before the case fails, after 10 s in total. */
+/** The number of failed calls at which the case fails. They take 10 s, because each waits for its deadline. */
 const mostFailures = 40;
 /**
- * The number of successful calls: enough to use all connections of a pool, and all nodes of a small cluster.
+ * The number of successful calls in a row that count as recovery: enough to use all connections of a pool, and all
+ * nodes of a small cluster.
  */
 const successes = 20;
 
@@ -24,7 +25,7 @@ type Send<Result> = (call: StoreCall) => MaybePromise<Result>;
  */
 export const silenceCase = (abandon: () => unknown): StoreCase => ({
   title:
-    "after its connections have silently died, it works again, and no executed call was reported as not sent",
+    "after its connections have silently died, the store works again and reports no executed call as not sent",
   async run({ store }) {
     let failures = 0;
     const unsent: string[] = [];
@@ -40,7 +41,7 @@ export const silenceCase = (abandon: () => unknown): StoreCase => ({
       }).then(() => deadline.abort());
       const settled = (async () => send(deadline))().then(
         (result): Attempt<Result> => ({ result }),
-        // The error counts even if it comes after the deadline.
+        // Records `not_sent` even if the error arrives after the deadline.
         (error: unknown): Attempt<Result> => {
           if ((error as { code?: unknown } | undefined)?.code === "not_sent") onUnsent?.();
           return "failed";
@@ -56,7 +57,7 @@ export const silenceCase = (abandon: () => unknown): StoreCase => ({
         failures < mostFailures,
         `The store did not recover: ${failures} calls have failed. If several calls in a row miss their deadlines on a connection, abandon that connection and open a new one.`,
       );
-      // A call that was rejected immediately also waits for its deadline, because senders pause before they retry.
+      // Waits for the deadline even if the call was rejected before it, because senders pause before they retry.
       await over;
       return ended;
     };

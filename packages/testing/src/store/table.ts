@@ -46,7 +46,7 @@ const isSettled =
     for (const by of [stranger, owner]) await probe.expectSettled(key, by, state, lineage);
   };
 
-/** The calls that reveal each state. An inspection changes the record, so each one needs a separate record. */
+/** The calls that reveal each state. An inspection changes the record, so each inspection needs its own record. */
 const inspections: Readonly<Record<State, readonly Inspection[]>> = {
   absent: [
     async (probe, key) => equal(await probe.forget(key), false),
@@ -71,7 +71,7 @@ const inspections: Readonly<Record<State, readonly Inspection[]>> = {
   done: [isSettled("done")],
 };
 
-/** Creates a record in its second run, so that a lost record is noticed. The first run belonged to another caller. */
+/** Creates a record in this state, unless it is `absent`. The record is in its second run, so its loss is noticed. */
 async function arrange(
   probe: StoreProbe,
   key: string,
@@ -156,7 +156,7 @@ const releases =
     return { ...from, run, state: to === "parked" ? to : "failed" };
   };
 
-/** The transition table, row by row. */
+/** The rows of the transition table. */
 const rows: readonly Row[] = [
   {
     title: "a claim takes",
@@ -316,7 +316,7 @@ const rows: readonly Row[] = [
   },
 ];
 
-/** The state that a peek reports. */
+/** The state that a peek reports for each expected state. */
 const peeked: Readonly<Record<State, RecordState | undefined>> = {
   absent: undefined,
   live: "running",
@@ -333,7 +333,7 @@ export const tableCases: readonly StoreCase[] = rows.flatMap(({ title, from, cal
     async run(probe: StoreProbe) {
       for (const owner of owners) {
         for (const perform of calls) {
-          // No state has more than two inspections.
+          // Repeats the call on a new record for each inspection. No state has more than two.
           for (const index of [0, 1]) {
             const key = newKey();
             const to = await perform(probe, key, await arrange(probe, key, state, owner));

@@ -11,11 +11,11 @@ const outside: Readonly<Record<string, string>> = {
   FSREQPROMISE: "a file (node:fs/promises)",
   PROCESSWRAP: "a child process",
   WORKER: "a worker thread",
-  // The virtual ones create none.
-  Timeout: "a real timer, whose function was taken before the test",
+  // Virtual timers do not create this resource.
+  Timeout: "a real timer, whose function was imported before the test",
 };
 
-/** Types of resources that reach another program, which may change something there. */
+/** Types of resources that reach another program and may change something there. */
 const real: ReadonlySet<string> = new Set([
   "TCPWRAP",
   "TLSWRAP",
@@ -25,17 +25,17 @@ const real: ReadonlySet<string> = new Set([
   "PROCESSWRAP",
 ]);
 
-/** Operations of the thread pool, which end without a timer and in real time. Those of `crypto` end with `REQUEST`. */
+/** Matches types of thread-pool operations, which complete in real time. The types of `crypto` end in `REQUEST`. */
 const operation = /^(?:FSREQ|FILEHANDLECLOSEREQ|(?!HTTP)\w+REQUEST$)/;
 
 export const isReal = (type: string): boolean => real.has(type);
 
 export const isUnseen = (type: string): boolean => Object.hasOwn(outside, type);
 
-/** Returns the name of a kind of access. */
+/** Returns the name of a type of access in a report. */
 export const accessName = (type: string): string => outside[type] ?? type;
 
-/** A stream of compression. Each of its writes is an operation of the thread pool. */
+/** Whether a resource is a compression stream. Each write of the stream is an operation of the thread pool. */
 export const isCompression = (type: string): boolean => type === "ZLIB";
 
 export const isHeldBack = (type: string): boolean => operation.test(type);

@@ -1,8 +1,7 @@
 import { inside } from "../virtual/inside.js";
 
 /**
- * Returns a `Date` that is virtual inside of a history. Its instances are those of the real one, and it is their
- * `constructor`.
+ * Returns a `Date` whose current time is virtual inside of a history. Its instances are instances of the real `Date`.
  */
 export function virtualDate(real: DateConstructor): DateConstructor {
   const now = (): number => inside.getStore()?.time.now() ?? real.now();

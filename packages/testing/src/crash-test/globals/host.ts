@@ -2,12 +2,12 @@ import type * as nodeModule from "node:module";
 import { runInThisContext } from "node:vm";
 
 /**
- * The global object of the process. Jest runs tests in contexts of their own, with other globals, a copy of `process`
- * that receives no errors, and a `require` that cannot load packages that use `import()`.
+ * The global object of the process. It differs from `globalThis` in Jest, which runs tests in contexts with their own
+ * globals, a copy of `process` that receives no errors, and a `require` that cannot load packages that use `import()`.
  */
 export const host = runInThisContext("globalThis") as typeof globalThis;
 
-/** Returns the `require` of the process. Undefined where this module has it already, or where it cannot be reached. */
+/** Returns the `require` of the process, or undefined if this module already has it or cannot reach it. */
 export function hostRequire(from: string): NodeJS.Require | undefined {
   if (host === globalThis) return undefined;
   const { process } = host;

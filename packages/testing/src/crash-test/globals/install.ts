@@ -10,8 +10,8 @@ import { notePlace } from "../surface/source.js";
 import { isCompression, isHeldBack, isUnseen } from "./access.js";
 
 /*
- * Inside of a history, these globals are virtual. Code outside of any history, such as other tests of this process,
- * reaches the real ones through the same names.
+ * Inside of a history, these globals are virtual. Code outside of any history, such as other tests in this process,
+ * reaches the real globals through the same names.
  */
 
 type Restore = () => void;
@@ -88,7 +88,7 @@ function virtualTime(): Restore {
   };
 }
 
-/** Notices access that is not a crossing, and operations that the scheduler has to wait for. */
+/** Watches for access that is not a crossing, and for operations that the scheduler must wait for. */
 function watchResources(): Restore {
   const owners = new Map<number, Set<number>>();
   const hold = (id: number, { pendingOperations }: Inside) => {
@@ -107,7 +107,7 @@ function watchResources(): Restore {
       if (isHeldBack(type)) hold(id, current);
       if (isCompression(type)) onWrite(resource as Compression, () => hold(id, current));
     },
-    // A callback may start the next write of a stream, so that `after` would come too late.
+    // Deletes the id before the callback, because the callback may start the stream's next write under the same id.
     before(id) {
       if (owners.size === 0) return;
       owners.get(id)?.delete(id);
@@ -122,7 +122,7 @@ interface Compression {
   write: (...args: unknown[]) => unknown;
 }
 
-/** Calls `listener` before each write of a stream: the stream itself exists for as long as it is open. */
+/** Calls `listener` before each write of a stream, because the stream's own resource exists even while it is idle. */
 function onWrite(stream: Compression, listener: () => void): void {
   const { write } = stream;
   stream.write = (...args) => {
@@ -131,7 +131,7 @@ function onWrite(stream: Compression, listener: () => void): void {
   };
 }
 
-/** Limits of the runtime: access that only Node shows. */
+/** Returns the limits of a runtime other than Node: access and errors that it does not show. */
 export function limitsOfRuntime(): readonly string[] {
   const isNode = process.versions["bun"] === undefined;
   return [
@@ -139,12 +139,12 @@ export function limitsOfRuntime(): readonly string[] {
     ...(isNode
       ? []
       : [
-          "errors that nothing catches, and timers that are imported from `node:timers`: this runtime cannot redirect them",
+          "uncaught errors, and timers that are imported from `node:timers`: this runtime cannot redirect them",
         ]),
   ];
 }
 
-/** Whether this runtime notifies of resources. */
+/** Whether this runtime notifies hooks of asynchronous resources. */
 const canWatch: boolean = (() => {
   let isNotified = false;
   const hook = createHook({
@@ -158,8 +158,8 @@ const canWatch: boolean = (() => {
 })();
 
 /**
- * Passes errors that nothing catches, and rejections that nothing handles, to the history whose code caused them. Those
- * of other code reach their listeners.
+ * Passes uncaught errors and unhandled rejections to the history whose code caused them. Errors of other code reach the
+ * usual listeners.
  */
 function virtualErrors(): Restore {
   const emit = host.process.emit.bind(host.process) as (
@@ -182,7 +182,7 @@ function virtualErrors(): Restore {
   };
 }
 
-/** Node 20 and 22 report an error of a microtask outside of its context. */
+/** Reports errors of microtasks to their history, because Node 20 and 22 report them outside of its context. */
 function virtualMicrotasks(): Restore {
   const { queueMicrotask } = globalThis;
   return replace(globalThis, {
@@ -212,7 +212,7 @@ function virtualDates(realm: typeof globalThis): readonly Restore[] {
 let uses = 0;
 let restoreAll: readonly Restore[] = [];
 
-/** Makes the globals virtual inside of histories. The returned function restores them, unless others still use them. */
+/** Makes the globals virtual inside of histories. The returned function restores them if no other crash test runs. */
 export function installGlobals(): Restore {
   uses += 1;
   if (uses === 1) {

@@ -4,7 +4,7 @@ import { inside, type Inside } from "../virtual/inside.js";
 
 type Callback = (...args: unknown[]) => void;
 
-/** The timers whose numbers were read. The numbers are negative: those of real timers are not. */
+/** The timers whose numbers the code has read. The numbers are negative, unlike the numbers of real timers. */
 const numbered = new Map<number, WeakRef<VirtualTimer>>();
 let lastId = 0;
 
@@ -12,7 +12,7 @@ let lastId = 0;
 class VirtualTimer {
   #cancel: () => void = () => {};
   readonly #start: () => () => void;
-  /** Its number, by which Node clears timers too. Set when the code reads it. */
+  /** The timer's number, with which code can clear the timer too, as in Node. Set when the code reads it. */
   #id: number | undefined;
 
   constructor(start: () => () => void) {
@@ -69,7 +69,7 @@ interface Timers {
   clearImmediate: typeof clearImmediate;
 }
 
-/** Reads a delay as Node does: at least one millisecond, which also replaces delays that do not fit into 32 bits. */
+/** Returns a delay as Node reads it: delays below 1 ms, and delays that do not fit into 32 bits, become 1 ms. */
 const delayOf = (delayMs: unknown): number => {
   const delay = Math.trunc(Number(delayMs));
   return delay >= 1 && delay <= 2_147_483_647 ? delay : 1;
@@ -102,7 +102,7 @@ function repeatedly({ time, process }: Inside, run: Callback, delayMs: number, a
   return timer;
 }
 
-/** Runs `run` in the next turn of the event loop, which takes no time. */
+/** Runs `run` in the next turn of the event loop, without moving virtual time. */
 function nextTurn(
   { time, process }: Inside,
   run: Callback,
@@ -133,7 +133,7 @@ const clearing =
     else clear(timer);
   };
 
-/** Returns timers that are virtual inside of a history, over real ones, and what `promisify` makes of them. */
+/** Wraps real timers so that they are virtual inside of a history, as are their `promisify` variants. */
 export function virtualTimers(real: Timers, promised: object): Timers {
   const timers = virtualCallbackTimers(real);
   const { setTimeout, setImmediate } = promised as TimersPromises;
@@ -179,7 +179,7 @@ interface TimersPromises {
   ) => AsyncIterable<Value>;
 }
 
-/** Returns the error with which the functions of `node:timers/promises` reject. */
+/** Returns the error with which functions of `node:timers/promises` reject if their signal is aborted. */
 const aborted = ({ reason }: AbortSignal): Error =>
   Object.assign(new Error("The operation was aborted", { cause: reason }), {
     name: "AbortError",
@@ -215,7 +215,7 @@ async function* ticking<Value>(
   for (;;) yield await waiting(current, delayMs, value, signal);
 }
 
-/** Returns the functions of `node:timers/promises` that are virtual inside of a history. */
+/** Wraps the functions of `node:timers/promises` so that they are virtual inside of a history. */
 export function virtualTimersPromises(real: object): Partial<typeof nodeTimersPromises> {
   const { setTimeout, setImmediate, setInterval } = real as TimersPromises;
   const timers: TimersPromises = {
@@ -241,7 +241,7 @@ export function virtualTimersPromises(real: object): Partial<typeof nodeTimersPr
   return timers as Partial<typeof nodeTimersPromises>;
 }
 
-/** Returns the methods of `scheduler` of `node:timers/promises` over the functions that are virtual. */
+/** Returns the methods of `scheduler` in `node:timers/promises`, based on the virtual functions. */
 export const virtualScheduler = ({
   setTimeout,
   setImmediate,

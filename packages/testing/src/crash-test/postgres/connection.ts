@@ -7,14 +7,14 @@ import { greeting, statementError } from "./wire.js";
 export interface ConnectionHost {
   /** Called with the messages of one exchange: up to a `Query` or a `Sync`. */
   readonly send: (messages: readonly Message[]) => void;
-  /** Called once, when the client or its process has gone, or the connection is lost. */
+  /** Called once, when the client closes the connection or the connection is lost. */
   readonly end: () => void;
 }
 
 const noCursor =
   "pg-cursor and pg-query-stream do not work in a crash test: read all rows, or wrap the call with `world.effect`";
 
-/** The socket of a `Client` of pg, without a network: it has the members of `net.Socket` that pg uses. */
+/** A socket without a network for a `Client` of pg. It has the members of `net.Socket` that pg uses. */
 export class Connection extends EventEmitter {
   readonly writable = true;
   #isOpen = true;
@@ -56,7 +56,7 @@ export class Connection extends EventEmitter {
       }
       if (message.type === "X") return true;
       if (message.type === "H") {
-        // As after any error, the server ignores what the client sends before its next `Sync`.
+        // Drops the exchange, because after an error the server ignores all messages before the client's next `Sync`.
         this.#exchange = [];
         process.nextTick(() => this.receive(statementError(noCursor).bytes));
         continue;
@@ -70,14 +70,14 @@ export class Connection extends EventEmitter {
     return true;
   }
 
-  /** Passes bytes of the server on to the client. */
+  /** Passes bytes from the server on to the client. */
   receive(bytes: Buffer): void {
     this.#deliver(() => {
       if (this.#isOpen) this.emit("data", bytes);
     });
   }
 
-  /** Closes the connection, as the client does, or after `error`. */
+  /** Closes the connection. If `error` is set, the client first receives the error, as if the connection were lost. */
   end(error?: Error): this {
     if (!this.#isOpen) return this;
     this.#isOpen = false;

@@ -5,7 +5,7 @@ import { hostRequire } from "../globals/host.js";
 import { inside } from "../virtual/inside.js";
 import { query, replyOf } from "./wire.js";
 
-/** The members of a PGlite that are used. */
+/** The members of a PGlite database that this file uses. */
 interface Pglite {
   execProtocolRawStream(
     message: Uint8Array,
@@ -19,7 +19,7 @@ export interface Engine {
   readonly exchange: (message: Buffer) => Promise<Buffer>;
 }
 
-/** Loads a package that is optional: the project under test has it, or not. */
+/** Loads an optional package, which the project under test may lack. `use` names the package in the error. */
 export function optional(
   name: string,
   use: string,
@@ -39,12 +39,12 @@ export function optional(
 let starting: Promise<Engine> | undefined;
 
 /**
- * Starts PGlite, once per process: a start takes seconds.
+ * Starts PGlite once per process, because a start takes seconds.
  *
  * @throws CrashTestError (as a rejection) `package_missing`
  */
 export function startEngine(): Promise<Engine> {
-  // The start is no part of a history: it reads files, and it takes real time.
+  // Leaves the history, because the start reads files and takes real time.
   return (starting ??= inside.exit(start));
 }
 
@@ -57,7 +57,7 @@ async function start(): Promise<Engine> {
   const database = await PGlite.create();
   let last: Promise<unknown> = Promise.resolve();
   const exchange = (message: Buffer): Promise<Buffer> => {
-    // The clock that PostgreSQL reads is that of the caller's history.
+    // Calls `asDatabase` in the caller's context, so that PostgreSQL reads the clock of the caller's history.
     const reply = last.then(async () => asDatabase(message));
     last = reply.catch(() => {});
     return reply;
@@ -66,7 +66,7 @@ async function start(): Promise<Engine> {
     const current = inside.getStore();
     const execute = async () => {
       const parts: Uint8Array[] = [];
-      // `execProtocolRaw` would also parse the reply, and keep it.
+      // Streams the reply, because `execProtocolRaw` would also parse it and keep the result.
       const onRawData = (bytes: Uint8Array) => parts.push(Uint8Array.from(bytes));
       await database.execProtocolRawStream(message, { syncToFs: false, onRawData });
       return Buffer.concat(parts);
@@ -83,10 +83,10 @@ export async function run({ exchange }: Engine, sql: string): Promise<string | u
   return value;
 }
 
-/** The schema of the functions and tables of this file. */
+/** The schema of the functions and tables that this file creates. */
 const own = "crash_test";
 
-/** Makes the session a new one. `discard all` would also plan each function of the store again. */
+/** SQL that resets the session. It avoids `discard all`, after which each function of the store is planned again. */
 export const newSession =
   "rollback; set session authorization default; reset all; close all; deallocate all; unlisten *; select pg_advisory_unlock_all(); discard temp; discard sequences";
 
@@ -106,7 +106,7 @@ export const clear = (engine: Engine): Promise<string | undefined> =>
 interface Table {
   readonly name: string;
   readonly columns: readonly string[];
-  /** The columns whose values differ by nature: filled from a sequence, a time, or a random value. */
+  /** The columns whose values differ between runs, because a sequence, a time or a random value fills them. */
   readonly natural: readonly string[];
   /** The columns of foreign keys, and the columns that they refer to. */
   readonly keys: readonly {
@@ -120,7 +120,7 @@ interface Table {
 const tablesOf = async (engine: Engine): Promise<readonly Table[]> =>
   withKeys(JSON.parse(String(await run(engine, tablesQuery))) as readonly Table[]);
 
-/** Adds the columns of foreign keys that refer to a column whose values differ by nature. */
+/** Adds to `natural` the columns of foreign keys that refer to a natural column, directly or through other tables. */
 function withKeys(tables: readonly Table[]): readonly Table[] {
   const naturalOf = new Map(tables.map(({ name, natural }) => [name, natural]));
   const extended = tables.map((table) => {
@@ -152,12 +152,12 @@ const tablesQuery = `
   from pg_class c join pg_namespace n on n.oid = c.relnamespace
   where c.relkind = 'r' and ${isOfUser} and n.nspname <> '${own}'`;
 
-/** Names a row. A column with the name of the row would hide it. */
+/** The alias of a row in a query. It is unusual, because a column with the same name would hide the row. */
 const alias = "crash_test_row";
 
 /**
- * Returns a query for the name of a table, and for the columns of its rows that are compared, in the order in which the
- * rows were written.
+ * Returns a query for the name of a table and its rows, in the order in which they were written. The rows have only the
+ * columns that are compared.
  */
 function readingOf({ name, natural }: Table): string {
   const left = ["xmin", "cmin", "ctid", ...natural].map(literal).join(", ");
@@ -170,7 +170,7 @@ const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 
 function stateQuery(tables: readonly Table[]): string {
   const readings = tables.filter(({ isOfStore }) => !isOfStore).map(readingOf);
-  // A function has at most 100 arguments, so jsonb_build_object would limit the number of tables.
+  // Aggregates the tables, because `jsonb_build_object` would limit their number: functions have at most 100 arguments.
   return readings.length === 0
     ? "select '{}'"
     : `select jsonb_object_agg(name, rows)::text from (${readings.join(" union all ")}) readings`;
@@ -183,21 +183,21 @@ const sequencesQuery = `
 
 const userTables = `pg_class c where c.relkind = 'r' and c.oid >= 16384 and c.relnamespace <> '${own}'::regnamespace`;
 
-/** The database of one crash test: it restores and reads the state of the outside world. */
+/** The database of one crash test: keeps, restores and reads the tables of the outside world. */
 export class Database {
   #opening: Promise<Engine> | undefined;
   #leave: () => void = () => {};
   #isClosed = false;
   #restored = 0;
   #tables: readonly Table[] = [];
-  /** Returns the engine for the messages of a history, and starts it on the first use. */
+  /** Sends messages of a history to the engine, and opens the engine on the first call. */
   readonly exchange = async (message: Buffer): Promise<Buffer> =>
     (await (this.#opening ??= inside.exit(() => this.#open()))).exchange(message);
 
-  /** Waits until no other crash test of this process uses the engine, and empties it. */
+  /** Waits until no other crash test of this process uses the engine, starts it, and empties its database. */
   async #open(): Promise<Engine> {
     const before = inUse;
-    // A crash test that ends early must not leave the engine to the next while one before it uses it.
+    // The next crash test waits for `before` too: if this test ends early, an earlier one may still use the engine.
     const after = new Promise<void>((resolve) => {
       this.#leave = resolve;
     });
@@ -210,17 +210,17 @@ export class Database {
     return engine;
   }
 
-  /** Makes the current state that of the start of each history. */
+  /** Keeps the current state as the state with which each history starts. */
   async keep(): Promise<void> {
     if (this.#opening) this.#tables = await snapshot(await this.#opening);
   }
 
-  /** Restores the state of the start. `step` moves the sequences on. */
+  /** Restores the state that `keep` kept, with sequences advanced by `step`. */
   async restore(step: number): Promise<void> {
     if (!this.#opening) return;
     const engine = await this.#opening;
     this.#restored += 1;
-    // PGlite has no background processes that remove dead rows and old segments of the log.
+    // Cleans up, because PGlite has no background processes that remove dead rows and old segments of the log.
     if (this.#restored % 100 === 0) {
       await run(engine, "vacuum");
       await run(engine, "checkpoint");
@@ -228,7 +228,7 @@ export class Database {
     await run(engine, `select ${own}.restore(${step})`);
   }
 
-  /** Returns the rows of all tables but the store's, without the columns that differ by nature. */
+  /** Returns the rows of all tables except the store's, without columns whose values differ between runs. */
   async read(): Promise<Readonly<Record<string, readonly Row[]>>> {
     if (!this.#opening) return {};
     const engine = await this.#opening;
@@ -238,14 +238,14 @@ export class Database {
     return JSON.parse(String(state)) as Record<string, readonly Row[]>;
   }
 
-  /** The columns that the rows lack that were read last, such as `orders.id`. */
+  /** The columns that the last `read` left out of the rows, such as `orders.id`. */
   get notCompared(): readonly string[] {
     return this.#tables
       .filter(({ isOfStore }) => !isOfStore)
       .flatMap(({ name, natural }) => natural.map((column) => `${tableOf(name)}.${column}`));
   }
 
-  /** Leaves the engine to the next crash test. */
+  /** Leaves the engine to the next crash test. If this test has not opened the engine yet, `exchange` now rejects. */
   close(): void {
     this.#isClosed = true;
     const leave = () => this.#leave();
@@ -253,7 +253,7 @@ export class Database {
   }
 }
 
-/** Resolves when the crash test that uses the engine has ended. */
+/** Resolves when all crash tests that use the engine, or wait for it, have ended. */
 let inUse: Promise<unknown> = Promise.resolve();
 
 /** Copies all tables, and creates functions that restore and read them. Returns the tables. */

@@ -44,7 +44,7 @@ export interface PgClient {
 
 type Constructor<Instance> = new (config: object) => Instance;
 
-/** The parts of pg that are extended. */
+/** The classes of pg that `createPool` extends. */
 interface Pg {
   readonly Client: Constructor<{ query(...args: unknown[]): unknown }>;
   readonly Pool: Constructor<{
@@ -74,7 +74,7 @@ export function createPool(server: Server, owner: SimulatedProcess): PgPool {
       return this.queryFrom(whereCalled(), args);
     }
 
-    /** Sends a query that the code under test has called at `source`. */
+    /** Sends a query of the code under test. `source` is the place of the call. */
     queryFrom(source: Calling["source"], args: readonly unknown[]): unknown {
       const [first] = args;
       const text = typeof first === "string" ? first : (first as { readonly text?: unknown }).text;
@@ -122,7 +122,7 @@ export function createPool(server: Server, owner: SimulatedProcess): PgPool {
     Client: CrossingClient,
     max: 10,
     connectionTimeoutMillis: 1_000,
-    // A timer of an idle connection would outlive the test.
+    // Disables the idle timeout, because a timer of an idle connection would outlive the test.
     idleTimeoutMillis: 0,
     host: "crash-test",
     user: "postgres",
@@ -135,7 +135,7 @@ export function createPool(server: Server, owner: SimulatedProcess): PgPool {
 const isFunction = (value: unknown): value is (...args: unknown[]) => unknown =>
   typeof value === "function";
 
-/** Calls a callback of Node's convention with a result. What it throws ends the simulated process. */
+/** Calls a Node-style callback with a result. An error that the callback throws ends the simulated process. */
 async function callBack(
   callback: (...args: unknown[]) => unknown,
   result: Promise<unknown>,
@@ -147,6 +147,6 @@ async function callBack(
   callback(...settled);
 }
 
-/** Binds a callback to its caller: pg may call it on behalf of another delivery. */
+/** Binds a callback to its caller's context, because pg may call it on behalf of another delivery. */
 const inContext = (value: unknown): unknown =>
   typeof value === "function" ? AsyncResource.bind(value as () => void) : value;

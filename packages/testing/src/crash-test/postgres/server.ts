@@ -25,42 +25,42 @@ import {
   withoutIdleTimeout,
 } from "./wire.js";
 
-/** A call of `query` by the code under test, noted until its messages are sent. */
+/** A call of `query` by the code under test, kept until its messages are sent. */
 export interface Calling {
   readonly text: string;
   readonly attempt: number | undefined;
   readonly source: () => string | undefined;
 }
 
-/** The server's side of one connection. */
+/** The state of one connection on the server's side. */
 interface Session {
   readonly id: number;
   readonly owner: SimulatedProcess;
   readonly callings: Calling[];
   readonly connection: Connection;
-  /** The number of its open transaction. */
+  /** The number of the connection's open transaction. */
   transaction: number | undefined;
-  /** The delivery that began the transaction. */
+  /** The attempt that began the transaction. */
   attempt: number | undefined;
   /** The crossings of the open transaction. */
   made: Recorded[];
-  /** How long the transaction may be idle, in milliseconds, if it has set that. */
+  /** The idle timeout that the transaction has set, in milliseconds. */
   idleMs: number | undefined;
   cancelIdle: () => void;
 }
 
-/** How long one fault may hold a transaction back that is not blocked, in milliseconds. */
+/** The longest time for which one fault delays a transaction that is not blocked, in milliseconds. */
 const longestFaultMs = 2_000;
 
 /**
- * The PostgreSQL server of one history. PGlite has one session: while a connection has a transaction open, the
- * statements of the others wait.
+ * The PostgreSQL server of one history. PGlite has only one session, so while a connection has a transaction open, the
+ * statements of other connections wait.
  */
 export class Server {
   #holder: Session | undefined;
   #sessions = 0;
   readonly #open = new Set<Session>();
-  /** Whether the session of PGlite may have settings, prepared statements, temporary tables or locks. */
+  /** Whether PGlite's session needs a reset: it may have settings, prepared statements, temporary tables or locks. */
   #isUsed = false;
   #transactions = 0;
   readonly #committed = new Set<number | undefined>();
@@ -84,7 +84,7 @@ export class Server {
       try {
         return await inWorld(() => exchange(message));
       } catch (error) {
-        // Statements that PostgreSQL refuses have a reply: PGlite itself has failed, or is not installed.
+        // Ends the history. A refused statement would have a reply, so PGlite itself has failed or is not installed.
         onFailure(error);
         throw error;
       } finally {
@@ -94,18 +94,18 @@ export class Server {
     };
   }
 
-  /** The number of the open transaction. */
+  /** The number of the open transaction, or undefined if none is open. */
   get open(): number | undefined {
     return this.#holder?.transaction;
   }
 
-  /** Returns the number of the transaction that a delivery of a process has open. */
+  /** Returns the number of the open transaction that an attempt has begun in a process. */
   transactionOf(owner: SimulatedProcess, attempt: number | undefined): number | undefined {
     const holder = this.#holder;
     return holder?.owner === owner && holder.attempt === attempt ? holder.transaction : undefined;
   }
 
-  /** Opens a connection for a process. `callings` is filled by its client. */
+  /** Opens a connection for a process. The connection's client adds its calls to `callings`. */
   connect(owner: SimulatedProcess, callings: Calling[]): Connection {
     const id = (this.#sessions += 1);
     const connection = new Connection(owner, id);
@@ -125,7 +125,7 @@ export class Server {
       const wasOpen = session.transaction !== undefined;
       void this.#rollBack(session);
       if (how === "killed") this.#close(session);
-      // The server ends the idle transaction of a frozen process, which notices that when it continues.
+      // The server ends a frozen process's idle transaction, so the process has lost its connection when it continues.
       if (how === "frozen" && wasOpen) connection.end(reset());
     });
     return connection.attach({
@@ -155,7 +155,7 @@ export class Server {
         ...facts,
         attempt,
         source: calling?.source,
-        // A transaction that ends before much time has passed does not wait for this statement.
+        // Excludes a transaction that ends soon: it does not wait for this statement.
         waitsForOwn: () =>
           isOwn === true &&
           !this.#committed.has(own) &&
@@ -170,7 +170,7 @@ export class Server {
       });
       connection.receive(reply);
     } catch {
-      // Statements that PostgreSQL refuses have a reply too: the connection is lost.
+      // Closes the connection as lost. A statement that PostgreSQL refuses has a reply and does not get here.
       connection.end(reset());
     }
   }
@@ -188,7 +188,7 @@ export class Server {
     }
     if (facts.name === "claim") this.#noteLease(messages);
     if (copyIn.test(sql)) {
-      // PGlite would wait for data that never arrives.
+      // Refuses the statement, because PGlite would wait for data that never arrives.
       const value = refusal(noCopy, session.transaction !== undefined);
       return { reply: { value }, refusal: noCopy };
     }
@@ -204,7 +204,7 @@ export class Server {
     return { reply: { value }, refusal: reply.error, note };
   }
 
-  /** Follows the state of the session's transaction. */
+  /** Updates the state of the session's transaction after a reply, and starts its idle timeout. */
   #follow(
     session: Session,
     { status, tags }: Reply,
@@ -239,7 +239,7 @@ export class Server {
     this.#holder = session;
   }
 
-  /** Ends the open transaction of a session without a commit, as the server does when its connection is lost. */
+  /** Rolls back the open transaction of a session, as the server does when the connection is lost. */
   async #rollBack(session: Session): Promise<void> {
     if (session.transaction === undefined) return;
     for (const one of session.made) one.isUndone = true;
@@ -247,7 +247,7 @@ export class Server {
     await this.#exchange(query("rollback")).catch(() => {});
   }
 
-  /** Closes a session. PGlite has one for all connections, so it is reset with the last of them. */
+  /** Closes a session. If it was the last, resets the session of PGlite, which all connections share. */
   #close(session: Session): void {
     this.#open.delete(session);
     if (this.#open.size > 0 || !this.#isUsed) return;
@@ -263,7 +263,7 @@ export class Server {
     this.#time.activity += 1;
   }
 
-  /** The third parameter of a claim is the length of its lease. */
+  /** Reports the length of a claim's lease, the third parameter of its statement. */
   #noteLease(messages: readonly Message[]): void {
     const bind = messages.find(({ type }) => type === "B");
     const leaseMs = Number(bind && parametersOf(bind)[2]);
@@ -277,13 +277,13 @@ const noCopy =
 
 const reset = () => Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" });
 
-/** Takes the call to which a message belongs, and forgets older ones, whose messages were never sent. */
+/** Removes and returns the call to which a message belongs. Removes older calls too: their messages were never sent. */
 function takeCalling(callings: Calling[], sql: string): Calling | undefined {
   const at = callings.findIndex(({ text }) => text === sql);
   return at === -1 ? undefined : callings.splice(0, at + 1).at(-1);
 }
 
-/** Returns how many rows the last statement of a message returned or changed: the code may depend on it. */
+/** Returns a note of how many rows the last statement returned or changed, because the code may depend on it. */
 function rowsNote({ kind, begins }: StatementFacts, tags: readonly string[]): string | undefined {
   const [, count] = / (\d+)$/.exec(tags.at(-1) ?? "") ?? [];
   if (kind !== "statement" || begins || count === undefined) return undefined;

@@ -17,7 +17,7 @@ const readyForQuery = (status: string): Message => messageWith("Z", Buffer.from(
 const bytesOf = (messages: readonly Message[]): Buffer =>
   Buffer.concat(messages.map(({ bytes }) => bytes));
 
-/** The server's reply to a startup message: no password, and the settings that clients read. */
+/** Returns the server's reply to a startup message: it requires no password and has the settings that clients read. */
 export const greeting = (pid: number): Buffer =>
   bytesOf([
     messageWith("R", int32(0)),
@@ -29,17 +29,17 @@ export const greeting = (pid: number): Buffer =>
     readyForQuery("I"),
   ]);
 
-/** An error of a statement, before the client ends the exchange. */
+/** Returns the error of a statement in an exchange that the client has not ended yet. */
 export const statementError = (message: string): Message => errorOf("ERROR", "0A000", message);
 
-/** An error of a statement, after which the session continues. */
+/** Returns the error of a statement and the end of its exchange, after which the session continues. */
 export const refusal = (message: string, isInTransaction: boolean): Buffer =>
   bytesOf([statementError(message), readyForQuery(isInTransaction ? "T" : "I")]);
 
-/** A simple query. */
+/** Returns the message of a simple query. */
 export const query = (sql: string): Buffer => messageWith("Q", sql).bytes;
 
-/** Returns the parameters of a `Bind` message that are text. */
+/** Returns the parameters of a `Bind` message as text. */
 export function parametersOf({ body }: Message): readonly string[] {
   let at = body.indexOf(0, body.indexOf(0) + 1) + 1;
   at += 2 + 2 * body.readInt16BE(at);
@@ -62,8 +62,8 @@ export const idleTimeoutIn = (sql: string): number | undefined => {
 };
 
 /**
- * Replaces the idle timeout in a message by 0, of the same length: the server of the history applies it, and PGlite
- * would end its only session.
+ * Replaces the idle timeout in a message with zeros of the same length. The simulated server applies the timeout;
+ * PGlite would end its only session.
  */
 export function withoutIdleTimeout(message: Message): Message {
   if (message.type !== "Q" && message.type !== "P") return message;
@@ -78,7 +78,7 @@ export function withoutIdleTimeout(message: Message): Message {
 
 /**
  * Adds a prefix to the name of the prepared statement in a message. All connections share one session, in which equal
- * names would collide. Statements without a name stay without one.
+ * names would collide. Unnamed statements stay unnamed.
  */
 export function inSession(message: Message, prefix: string): Message {
   const { type, body } = message;

@@ -7,7 +7,7 @@ import type { Target } from "./sender.js";
 import type { Setting, SimulatedWorld } from "./world.js";
 
 export interface ProcessesHost {
-  /** Returns the deliveries so far: which events were acknowledged, and how many attempts there were. */
+  /** Returns the progress of the deliveries: which events are acknowledged, and the number of attempts. */
   readonly progress: () => readonly unknown[];
   /** Ends the history with an error. */
   readonly fail: (error: unknown) => void;
@@ -15,7 +15,7 @@ export interface ProcessesHost {
 
 /** The simulated processes of one history. */
 export class Processes {
-  /** A digest of the world at the moment at which no process was left alive. */
+  /** A description of the world when the last process died, by which the search recognizes equal histories. */
   worldAtDeath: string | undefined;
   readonly #all: SimulatedProcess[] = [];
   readonly #targets: Target[] = [];
@@ -29,7 +29,7 @@ export class Processes {
     this.#host = host;
   }
 
-  /** Returns the newest process that runs, or starts one. `not` excludes one. */
+  /** Returns the newest running process other than `not`, or starts a process. */
   async target(not?: SimulatedProcess): Promise<Target> {
     const alive = this.#targets.findLast(
       ({ process }) => process.state === "running" && process !== not,
@@ -51,7 +51,7 @@ export class Processes {
     return target;
   }
 
-  /** Creates a process that does not run yet. */
+  /** Creates a process that has not started. */
   create(letter: string): SimulatedProcess {
     const process: SimulatedProcess = new SimulatedProcess(letter, (error) =>
       this.end(process, error),
@@ -60,10 +60,10 @@ export class Processes {
     return process;
   }
 
-  /** Ends a process because of an error that nothing catches. */
+  /** Ends a process because of an uncaught error. */
   end(process: SimulatedProcess, error: unknown): void {
     if (this.#world.isOver || process.state === "dead") return;
-    // A process that cannot start is a mistake in the test.
+    // Ends the history too, because a process that cannot start is a mistake in the test.
     if (!process.hasStarted) {
       this.#host.fail(thrownBy(process.letter === "" ? "prepare" : "receiver", error));
     }
@@ -99,6 +99,6 @@ export class Processes {
   }
 }
 
-/** Names processes A to Z, then A1 to Z1. */
+/** Returns the letter of a process: A to Z, then A1 to Z1, and so on. */
 const letterOf = (index: number): string =>
   `${String.fromCharCode(65 + (index % 26))}${index < 26 ? "" : Math.floor(index / 26)}`;

@@ -3,19 +3,19 @@ import { CrashTestError } from "@svc-webhooks/crash-test";
 import type { Crossings } from "../virtual/crossings.js";
 import type { VirtualTime } from "../virtual/time.js";
 
-/** How many turns of the event loop have to bring nothing new before the next step starts. */
+/** The number of turns of the event loop without activity after which the next step starts. */
 const quietTurns = 2;
-/** How many turns to wait for an operation of the platform, such as a file or a digest, before time moves on. */
+/** The maximum number of turns to wait for operations of the platform, such as file reads, before the next step. */
 const patientTurns = 200_000;
 
-/** How many steps a history may have: hundreds of attempts, and a timer that fires every 10 ms, fit. */
+/** The maximum number of steps in a history, enough for hundreds of attempts and a timer that fires every 10 ms. */
 const mostSteps = 100_000;
-/** How many turns in a row may bring something new without a step. */
+/** The maximum number of turns with activity between two steps. */
 const mostTurns = 100_000;
-/** How many turns to wait for a reply that needs neither time nor an operation of the platform. */
+/** The maximum number of turns to wait for a reply that needs neither time nor an operation of the platform. */
 const replyTurns = 1_000;
 
-// Taken when the module is loaded: the virtual one would wait for this scheduler.
+// Uses the real function, imported before it is replaced: the virtual function would wait for this scheduler.
 const nextTurn = (): Promise<void> => new Promise((resolve) => void realSetImmediate(resolve));
 
 export interface Scheduled {
@@ -25,8 +25,8 @@ export interface Scheduled {
 }
 
 /**
- * Moves a history on until `isDone`, step by step: sends the next call, or moves time to the next timer. Returns false
- * if nothing is left to do, or time would pass `untilMs`.
+ * Moves a history on, step by step, until `isDone` returns true. A step sends the next call or moves time to the next
+ * timer. Resolves to false if nothing is left to do, or if the next timer is later than `untilMs`.
  */
 export async function drive(
   { time, crossings, pendingOperations }: Scheduled,
@@ -46,7 +46,7 @@ export async function drive(
   }
   throw endless("The code under test keeps setting timers");
 
-  /** Resolves when the code has nothing to do that needs neither a reply nor time. */
+  /** Resolves when the code has nothing left to do until a reply arrives or time moves on. */
   async function quiet(): Promise<void> {
     let last = -1;
     let patience = patientTurns;
@@ -68,7 +68,7 @@ const endless = (what: string): CrashTestError =>
     `${what}, so the history never ends. End loops when \`context.signal\` is aborted, or start them outside the \`receiver\` function.`,
   );
 
-/** Waits for a promise while time stands still. Returns false if it does not settle. */
+/** Waits for a promise while time stands still. Resolves to whether the promise has settled. */
 export async function withoutTime(
   promise: Promise<unknown>,
   pendingOperations: ReadonlySet<number>,

@@ -4,10 +4,10 @@ import type { SignedDelivery } from "../../delivery.js";
 import type { SimulatedProcess } from "../virtual/process.js";
 import type { VirtualTime } from "../virtual/time.js";
 
-/** How long the sender waits for a response, and between attempts, in milliseconds. */
+/** The times for which the sender waits for a response and between attempts, in milliseconds. */
 const timeoutMs = 15_000;
 const pauseMs = 5_000;
-/** The maximum number of attempts that count, and of all. */
+/** The maximum number of an event's attempts that count, and of all its attempts. */
 const mostCounted = 15;
 const mostAttempts = 2_000;
 
@@ -18,7 +18,7 @@ export interface Target {
 }
 
 export interface SenderHost {
-  /** Returns a process that is alive, starting one if there is none. `not` excludes one. */
+  /** Returns a running process other than `not`. Starts a process if there is none. */
   readonly target: (not?: SimulatedProcess) => Promise<Target>;
   /** Runs a delivery inside of a process. */
   readonly deliver: <Result>(
@@ -26,19 +26,19 @@ export interface SenderHost {
     attempt: number,
     run: () => Promise<Result>,
   ) => Promise<Result>;
-  /** Runs work that nothing waits for. Its failure ends the history. */
+  /** Starts work without waiting for it. If the work fails, the history ends. */
   readonly inBackground: (work: () => Promise<void>) => void;
   readonly deliveryOf: (event: number, n: number) => Promise<SignedDelivery>;
-  /** Whether no fault lasts any longer: only attempts after that count. */
+  /** Returns whether all faults are over. Only attempts after the last fault count. */
   readonly areFaultsOver: () => boolean;
   /** Called when an event is acknowledged for the first time. */
   readonly onAcknowledged: (event: number) => Promise<void>;
 }
 
-/** Delivers the events in their order, and retries each until it is acknowledged. */
+/** Delivers the events in order, and retries each event until it is acknowledged or given up. */
 export class Sender {
   readonly acknowledged: boolean[];
-  /** The events whose deliveries have ended: acknowledged, or given up. */
+  /** The events that are acknowledged or given up. */
   readonly #ended = new Set<number>();
   readonly #counts: { sent: number; counted: number }[];
   readonly #time: VirtualTime;
@@ -57,7 +57,7 @@ export class Sender {
     return this.#ended.size === this.acknowledged.length;
   }
 
-  /** Sends the first attempt of each event in order: the next when the one before it has ended. */
+  /** Sends the first attempt of each event in `order`, one after another. */
   async start(order: readonly number[]): Promise<void> {
     for (const event of order) await this.#attempt(event);
   }
@@ -74,7 +74,7 @@ export class Sender {
     counts.sent += 1;
     const isCounted = this.#host.areFaultsOver();
     const code = await this.#send(event, counts.sent, await this.#host.target(), false);
-    // A lease that has to end first is no failure.
+    // `in_flight` does not count, because the attempt only has to wait for a lease to end.
     if (isCounted && code !== "in_flight") counts.counted += 1;
     if (this.acknowledged[event]) return;
     const isLast = counts.counted >= mostCounted || counts.sent >= mostAttempts;
@@ -107,7 +107,7 @@ export class Sender {
     return code;
   }
 
-  /** Resolves like `response`, as soon as its process can send it, or to undefined after the timeout. */
+  /** Settles like `response` as soon as `process` can send it. Resolves to undefined after the timeout. */
   #withTimeout<Result>(
     response: Promise<Result>,
     process: SimulatedProcess,

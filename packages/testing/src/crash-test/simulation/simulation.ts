@@ -9,12 +9,12 @@ import { drive } from "./scheduler.js";
 import { Sender } from "./sender.js";
 import { secret, SimulatedWorld, type Course, type Setting } from "./world.js";
 
-/** How long code may continue after the last response and the last fault, in milliseconds. */
+/** The time for which code may continue after the last acknowledgement and the last fault, in milliseconds. */
 const restMs = 120_000;
-/** The number of timers after which that limit applies: a slow run ends, a timer that repeats does not. */
+/** The number of timers after which `restMs` limits the code. A slow run needs fewer; a repeating timer never ends. */
 const mostTimers = 500;
 
-/** One history: simulated processes, a sender, and a scheduler that moves them on. */
+/** One history: simulated processes, a sender, and a scheduler that drives them. */
 export class Simulation {
   readonly #setting: Setting;
   readonly #course: Course;
@@ -71,7 +71,7 @@ export class Simulation {
     });
   }
 
-  /** Runs code before the first history, in its time. */
+  /** Runs the option `prepare` in a simulated process, before the first history. */
   async prepare(run: (world: Pick<World, "pool">) => Promise<void>): Promise<void> {
     const process = this.#processes.create("");
     const world = this.#world.worldOf(process);
@@ -121,7 +121,7 @@ export class Simulation {
     };
   }
 
-  /** Returns the time at which the history ends, if code is still waiting for timers. */
+  /** Returns the time, in elapsed milliseconds, after which no timer fires and the history ends. */
   #untilMs(): number {
     if (!this.#sender.hasEnded) return Infinity;
     const { fired } = this.#world.time;
@@ -129,7 +129,7 @@ export class Simulation {
     return fired - this.#timersAtEnd < mostTimers ? Infinity : this.#restUntilMs;
   }
 
-  /** Moves time on until work has settled, and settles like it. */
+  /** Moves time on until `work` has settled, and settles like `work`. */
   async #driven<Result>(option: string, work: Promise<Result>): Promise<Result> {
     let isSettled = false;
     const settle = () => {
@@ -150,7 +150,7 @@ export class Simulation {
     );
   }
 
-  /** Runs work that nothing waits for. Its failure ends the history. */
+  /** Starts work without waiting for it. If the work fails, the history ends. */
   #inBackground(work: () => Promise<void>): void {
     work().catch((error: unknown) => this.#fail(error));
   }

@@ -21,9 +21,9 @@ import type { SimulatedProcess } from "../virtual/process.js";
 import { VirtualTime } from "../virtual/time.js";
 import type { World } from "../world.js";
 
-/** The lease of a receiver whose claims do not show one, in milliseconds. */
+/** The assumed lease of a receiver before its claims show a longer lease, in milliseconds. */
 const defaultLeaseMs = 30_000;
-/** The key of the simulated sender. */
+/** The key with which the simulated sender signs. */
 export const secret = "whsec_crash_test";
 
 /** The code under test, and the world around it. */
@@ -35,25 +35,25 @@ export interface Setting {
   readonly database: Database;
 }
 
-/** How one history differs from others. */
+/** The properties in which histories differ. */
 export interface Course {
   readonly faults: readonly Fault[];
-  /** The order in which the events are delivered first: indices. */
+  /** The indices of the events, in the order of their first deliveries. */
   readonly order: readonly number[];
   readonly seed: number;
   readonly startMs: number;
-  /** Whether files are ignored: the first history loads modules. */
+  /** Whether to ignore access to files, because the first history loads modules. */
   readonly isWarmUp: boolean;
   /** Whether to record where promises are created, so that more calls can be traced to a source line. */
   readonly isTraced: boolean;
 }
 
 export interface WorldHost extends Pick<FaultHost, "copy" | "crash" | "freeze"> {
-  /** Ends a process because of an error that nothing catches. */
+  /** Ends a process because of an uncaught error. */
   readonly end: (process: SimulatedProcess, error: unknown) => void;
   /** Ends the history with an error. */
   readonly fail: (error: unknown) => void;
-  /** Called when a fault begins that lasts until this time. */
+  /** Called when a fault begins. The fault lasts until `untilMs`. */
   readonly onFault: (untilMs: number) => void;
 }
 
@@ -65,13 +65,13 @@ export class SimulatedWorld {
   readonly server: Server;
   /** Asynchronous operations of the platform that have not ended. */
   readonly pendingOperations: Set<number> = new Set();
-  /** Access that is not a crossing. */
+  /** The kinds and places of access that is not a crossing. */
   readonly unseen: Set<string> = new Set();
-  /** Whether some of that access reached another program. */
+  /** Whether any access that is not a crossing reached another program. */
   isReal: boolean = false;
   /** Whether the history has ended, so that the rest of its code no longer matters. */
   isOver: boolean = false;
-  /** The last error that a receiver logged, for an event that is not acknowledged without a fault. */
+  /** The last error that a receiver logged. Without faults, it explains why an event was not acknowledged. */
   lastError: string | undefined;
   #leaseMs = defaultLeaseMs;
   readonly #setting: Setting;
@@ -83,7 +83,7 @@ export class SimulatedWorld {
     info() {},
     warn() {},
     error: (line) => {
-      // A stack begins on the second line: its first frame is enough.
+      // Keeps the first frame of the stack, which begins on the second line.
       const [text = "", frame = ""] = line.split("\n");
       this.lastError = oneLine(`${text.slice(0, 300)} ${frame.trim()}`.trim());
     },
@@ -109,7 +109,7 @@ export class SimulatedWorld {
     this.#store = memoryStore({ clock: this.#clock() });
   }
 
-  /** Returns how long a freeze or an outage lasts, and lets the history continue until after it. */
+  /** Returns how long a freeze or an outage lasts, in milliseconds, and lets the history continue until it is over. */
   twoLeasesMs(): number {
     const ms = 2 * this.#leaseMs;
     this.#host.onFault(this.time.elapsedMs + ms);
@@ -162,7 +162,7 @@ export class SimulatedWorld {
     this.isReal ||= isReal(type);
     const source = whereCalled()();
     const name = accessName(type);
-    // Later steps of one access, such as the reads of a file, have no stack that leads to the code.
+    // Ignores later steps of an access, such as reads of a file, because their stacks do not lead to the code.
     if (source === undefined && [...this.unseen].some((access) => access.startsWith(name))) return;
     this.unseen.add(`${name}${source === undefined ? "" : ` at ${source}`}`);
   }

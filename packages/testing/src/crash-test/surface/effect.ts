@@ -8,11 +8,11 @@ import { whereCalled } from "./source.js";
 export interface EffectOptions<Args extends readonly unknown[]> {
   /** Returns the idempotency key that the other side honours. */
   readonly key?: ((...args: Args) => string | undefined) | undefined;
-  /** Whether it changes nothing. Default false. */
+  /** Whether the effect changes nothing. Default false. */
   readonly reads?: boolean | undefined;
 }
 
-/** Returns a function whose calls are crossings. */
+/** Returns a function whose calls are crossings to `run`. */
 export function crossingEffect<Args extends readonly unknown[], Result>(
   crossings: Crossings,
   owner: SimulatedProcess,

@@ -10,7 +10,7 @@ const readOnly = new Set(["GET", "HEAD", "OPTIONS", "TRACE"]);
 /** Methods whose repetition has the effect of one request (RFC 9110, section 9.2.2). */
 const idempotent = new Set(["PUT", "DELETE"]);
 
-/** A part of a path that may be a secret, such as that of a Slack webhook, or a random id. */
+/** Matches a part of a path that may be a secret, such as the end of a Slack webhook's URL, or a random id. */
 const token = /(?<=\/)(?=[^/]*\d)(?=[^/]*[A-Za-z])[^/]{20,}/g;
 
 export type Respond = (request: Request) => Response | Promise<Response>;
@@ -56,7 +56,7 @@ export function crossingFetch(
   };
 }
 
-/** Names the option in an error that it does not name itself. */
+/** Returns the text of an error of `respond`. The text always names the option. */
 function refusalOf(error: unknown): string {
   const text = messageOf(error);
   return text.startsWith("`respond`") ? text : threwText("respond", error);
@@ -76,7 +76,7 @@ function unlessAborted<Result>(signal: AbortSignal, reply: Promise<Result>): Pro
   });
 }
 
-/** Runs code of the outside world: it is in the history's time, but belongs to none of its processes. */
+/** Runs code of the outside world: in the history's time, but in none of its processes. */
 export function inWorld<Result>(run: () => Result): Result {
   const current = inside.getStore();
   if (!current) return run();

@@ -3,7 +3,7 @@ import { sep } from "node:path";
 import { cwd } from "node:process";
 import { fileURLToPath } from "node:url";
 
-/** Frames of a stack, from the newest: their files and lines. */
+/** Returns the files and lines of the frames of a stack, newest first. */
 const framesOf = (stack: string): readonly { readonly file: string; readonly line: string }[] =>
   stack.split("\n").flatMap((frame) => {
     const [, place = "", line = ""] =
@@ -16,7 +16,7 @@ const pathOf = (place: string): string => {
   return path.startsWith("file://") ? fileURLToPath(path) : path;
 };
 
-/** The folder that contains all packages of this project: `node_modules/@svc-webhooks`, or that of its repository. */
+/** The folder of all packages of this project: `node_modules/@svc-webhooks/`, or `packages/` in its repository. */
 const ownFolder = (() => {
   const [own] = framesOf(String(new Error("where").stack));
   return /^(.*?[\\/])[^\\/]+[\\/](?:dist|src)[\\/]/.exec(own?.file ?? "")?.[1];
@@ -27,10 +27,10 @@ const isOwn = (file: string): boolean => {
   return /^[^\\/]+[\\/](?:dist|src)[\\/]/.test(file.slice(ownFolder.length));
 };
 
-/** The lines at which promises were created, if they are noted. */
+/** The lines at which promises were created, for promises that `notePlace` has recorded. */
 const places = new WeakMap<object, string>();
 
-/** Notes where a promise is created: `await` calls a lazy query only later, without the stack of its caller. */
+/** Records where a promise is created, because `await` runs a lazy query only later, without its caller's stack. */
 export function notePlace(promise: object): void {
   const place = sourceIn(traced()) ?? places.get(executionAsyncResource());
   if (place !== undefined) places.set(promise, place);
@@ -45,8 +45,8 @@ function traced(): Error {
 }
 
 /**
- * Returns a function that finds where the code under test made the current call, as a path from the current folder with
- * a line: `src/orders.ts:23`. The stack is only read when the function is called.
+ * Returns a function that returns the place at which the code under test made the current call: a path from the current
+ * folder, and a line, such as `src/orders.ts:23`. The stack is parsed only then, so that unused places cost little.
  */
 export function whereCalled(): () => string | undefined {
   const trace = traced();

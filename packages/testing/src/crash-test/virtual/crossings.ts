@@ -15,28 +15,28 @@ export interface Leaving<Result> {
   readonly transaction?: (() => number | undefined) | undefined;
   /** Returns where the code made the call. */
   readonly source?: (() => string | undefined) | undefined;
-  /** The delivery on whose behalf it is made, if not that of the current context. */
+  /** The attempt on whose behalf the code makes the call. Default: the attempt of the current context. */
   readonly attempt?: number | undefined;
-  /** Executes it in the outside world. It has no record while its process starts. */
+  /** Executes the call in the outside world. `recorded` is undefined while the process starts. */
   readonly execute: (
     recorded: Recorded | undefined,
   ) => Executed<Result> | Promise<Executed<Result>>;
-  /** Returns whether it can be sent now; otherwise it waits behind others. */
+  /** Returns whether the call can be sent now. Otherwise, it waits in the queue. */
   readonly isReady?: (() => boolean) | undefined;
-  /** Returns whether it waits for a connection that its own delivery holds. */
+  /** Returns whether the call waits for a connection that its own delivery holds. */
   readonly waitsForOwn?: (() => boolean) | undefined;
-  /** Creates the error with which `fail` and `lost_reply` reject it. */
+  /** Creates the error of a lost connection, with which `fail`, `lost_reply` and `outage` reject the call. */
   readonly broken: () => unknown;
-  /** Creates the response with which `refuse` refuses it. Only HTTP requests have one. */
+  /** Creates the response with which `refuse` refuses the call. Undefined unless the call is an HTTP request. */
   readonly refused?: (() => Result) | undefined;
 }
 
 export interface Executed<Result> {
   /** The reply, or the error that the other side returns. */
   readonly reply: { readonly value: Result } | { readonly error: unknown };
-  /** The text of the error, if it is part of the value, or other than that of the error. */
+  /** The text of the error, if the error is part of the reply's value or has a different message. */
   readonly refusal?: string | undefined;
-  /** The identity of a call that may be repeated without another effect, such as `PUT` or `DELETE`. All such calls count once. */
+  /** The identity of a call whose repetition changes nothing, such as a `PUT`. Equal identities count once. */
   readonly identity?: string | undefined;
   readonly note?: string | undefined;
 }
@@ -48,32 +48,32 @@ interface Waiting {
   readonly attempt: number | undefined;
   readonly issuedMs: number;
   readonly settle: (reply: Executed<unknown>["reply"]) => void;
-  /** Set once it has a number: its first point has passed. */
+  /** The record of the call. Set when the call reaches its first point. */
   recorded: Recorded | undefined;
-  /** Set while a fault holds it. */
+  /** Whether a fault holds the call back. */
   isHeld: boolean;
 }
 
-/** How the outside of the crossings reacts to faults. */
+/** The reactions to faults that the crossings leave to the simulation. */
 export interface FaultHost {
-  /** Delivers a copy of the delivery to another process. */
+  /** Sends a copy of the attempt's delivery to a process other than `from`. */
   readonly copy: (attempt: number | undefined, from: SimulatedProcess) => void;
   readonly crash: (owner: SimulatedProcess) => void;
   readonly freeze: (owner: SimulatedProcess) => void;
-  /** Returns the number of the transaction that a delivery has open. */
+  /** Returns the number of the open transaction that an attempt has begun. */
   readonly transactionOf: (
     owner: SimulatedProcess,
     attempt: number | undefined,
   ) => number | undefined;
-  /** How long `outage` and `freeze` last: two leases, in milliseconds. */
+  /** Returns how long `outage` and `freeze` last: two leases, in milliseconds. */
   readonly twoLeasesMs: () => number;
 }
 
-/** How long a crossing is held before the crash of its process, and how much later a slow one is executed. */
+/** The time for which a call is held before its process crashes, and the delay of a slow call, in milliseconds. */
 const stallMs = 500;
 const slowMs = 1_000;
 
-/** The crossings of one history, in the order in which they are sent, and the faults at their points. */
+/** Sends and records the crossings of one history in order, and injects the faults at their points. */
 export class Crossings {
   /** The number of crossings that the outside world is executing. */
   executing = 0;
@@ -89,7 +89,7 @@ export class Crossings {
     this.#host = host;
   }
 
-  /** Queues a call. The promise settles with the reply, unless the process is dead by then. */
+  /** Queues a call. The promise settles with the reply, or never if the process is dead by then. */
   cross<Result>(owner: SimulatedProcess, leaving: Leaving<Result>): Promise<Result> {
     this.#time.activity += 1;
     const inContext = captureContext();
@@ -97,7 +97,7 @@ export class Crossings {
       if (owner.state === "dead") return;
       this.#waiting.push({
         leaving,
-        // The scheduler, which sends it, is outside of the history.
+        // Restores the caller's context, because the scheduler sends the call from outside of the history.
         execute: (recorded) => inContext(async () => leaving.execute(recorded)),
         owner,
         attempt: leaving.attempt ?? inside.getStore()?.attempt,
@@ -112,18 +112,18 @@ export class Crossings {
     });
   }
 
-  /** Removes the calls of a dead process that were not sent. */
+  /** Removes the unsent calls of a dead process. */
   drop(owner: SimulatedProcess): void {
     this.#waiting = this.#waiting.filter((one) => one.owner !== owner);
   }
 
-  /** Records the calls that still wait when the history ends, and returns the first. */
+  /** Records the calls that still wait for their turn when the history ends. Returns the record of the first call. */
   recordBlocked(): Recorded | undefined {
     const blocked = this.#waiting.filter(({ isHeld, owner }) => !isHeld && owner.state !== "dead");
     return blocked.map((one) => one.recorded ?? this.#record(one))[0];
   }
 
-  /** Sends the first call that can be sent. Returns false if there is none. */
+  /** Sends the first call that can be sent. Returns false if there is no such call. */
   sendNext(): boolean {
     const next = this.#waiting.find(
       ({ leaving, isHeld, owner }) =>
@@ -142,7 +142,7 @@ export class Crossings {
       return;
     }
     if (this.#isOut(one)) {
-      // It never arrives, so it is not a place of its own: an outage would have a hundred of them.
+      // The call is not recorded, because it never arrives, and an outage would add a hundred places for faults.
       this.#break(one);
       return;
     }
@@ -216,7 +216,7 @@ export class Crossings {
     this.#execute(one);
   }
 
-  /** Executes a call in the outside world, and settles it when it has replied. */
+  /** Executes a call in the outside world, and settles the call with the reply. */
   #execute(one: Waiting): void {
     if (one.recorded && this.#isOut(one)) {
       this.#break(one);
@@ -264,7 +264,7 @@ export class Crossings {
     this.#settle(one, reply);
   }
 
-  /** Rejects a call as a lost connection does. */
+  /** Rejects a call with the error of a lost connection. */
   #break(one: Waiting): void {
     this.#remove(one);
     if (one.recorded) one.recorded.isRejected = true;

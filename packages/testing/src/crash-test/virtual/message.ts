@@ -1,6 +1,6 @@
 import { CrashTestError } from "@svc-webhooks/crash-test";
 
-/** Returns the text of a thrown value for a line of a report. Code may throw anything. */
+/** Returns the text of a thrown value, whatever its type, for a line of a report. */
 export function messageOf(error: unknown): string {
   try {
     const { message } = Object(error) as { readonly message?: unknown };
@@ -10,17 +10,17 @@ export function messageOf(error: unknown): string {
   }
 }
 
-/** Returns the text of an error of the function in an option. */
+/** Returns the text that reports an error of the function in an option. */
 export const threwText = (option: string, cause: unknown): string =>
   `\`${option}\` threw an error: ${messageOf(cause)}`;
 
-/** Returns the error with which a crash test ends because the function in an option failed. */
+/** Returns the error that ends a crash test after the function in an option has thrown `cause`. */
 export const thrownBy = (option: string, cause: unknown): Error =>
   cause instanceof CrashTestError
     ? cause
     : new CrashTestError("invalid_option", threwText(option, cause), { cause });
 
-/** Settles like the function in an option, whose name becomes part of its error. */
+/** Settles like `running`, the call of the function in an option. An error also names the option. */
 export const naming = <Result>(option: string, running: Promise<Result>): Promise<Result> =>
   running.catch((error: unknown) => {
     throw thrownBy(option, error);

@@ -1,6 +1,6 @@
 /**
- * A simulated process: the code of one call of the option `receiver`. It shares this process's memory, but nothing that
- * it awaits settles once it is dead.
+ * A simulated process: the code that one call of the option `receiver` starts. The code shares the memory of the real
+ * process, but nothing that it awaits settles once the simulated process is dead.
  */
 export class SimulatedProcess {
   #state: "starting" | "running" | "frozen" | "dead" = "starting";
@@ -8,10 +8,10 @@ export class SimulatedProcess {
   #held: (() => void)[] = [];
   readonly #onEnd = new Set<(how: "killed" | "frozen") => void>();
   readonly #onUncaught: (error: unknown) => void;
-  /** A letter, in the order of their starts. Empty for the code that prepares the world. */
+  /** The letter that names the process: A for the first to start. Empty for the code that prepares the world. */
   readonly letter: string;
 
-  /** @param onUncaught called with an error that its code throws and nothing catches */
+  /** @param onUncaught called with each error that the process's code throws and does not catch */
   constructor(letter: string, onUncaught: (error: unknown) => void) {
     this.letter = letter;
     this.#onUncaught = onUncaught;
@@ -21,7 +21,7 @@ export class SimulatedProcess {
     return this.#state;
   }
 
-  /** Whether its calls are crossings: they are not while it starts. */
+  /** Whether calls of the process are crossings. Calls before the process has started are not. */
   get hasStarted(): boolean {
     return this.#state !== "starting";
   }
@@ -30,7 +30,7 @@ export class SimulatedProcess {
     if (this.#state === "starting") this.#state = "running";
   }
 
-  /** Runs a reaction of its code: now, when it continues, or never. */
+  /** Runs a reaction of the process's code: immediately, when a frozen process continues, or never if it is dead. */
   deliver(run: () => void): void {
     if (this.#state === "frozen") this.#held.push(run);
     if (this.#state === "frozen" || this.#state === "dead") return;

@@ -12,20 +12,20 @@ interface Timer {
 export class VirtualTime {
   readonly #startMs: number;
   #elapsedMs = 0;
-  /** In the order in which they fire. */
+  /** The timers that have not fired, in the order in which they fire. */
   #timers: Timer[] = [];
-  /** Grows with everything that happens, so that the scheduler notices it. */
+  /** A counter that grows with every event in the history, so that the scheduler notices activity. */
   activity = 0;
   /** The number of timers that have fired. */
   fired = 0;
-  /** Callbacks that the next turns of the event loop run. */
+  /** The number of operations that need turns of the event loop, but no virtual time. */
   pendingTurns = 0;
 
   constructor(startMs: number) {
     this.#startMs = startMs;
   }
 
-  /** Milliseconds since the start of the history. */
+  /** The time since the start of the history, in milliseconds. */
   get elapsedMs(): number {
     return this.#elapsedMs;
   }
@@ -35,7 +35,7 @@ export class VirtualTime {
     return this.#startMs + this.#elapsedMs;
   }
 
-  /** Runs `run` in the caller's context, unless its process is dead by then. Returns a function that cancels it. */
+  /** Runs `run` later, in the caller's context, unless `owner` is dead by then. Returns a function that cancels it. */
   after(delayMs: number, run: () => void, owner?: SimulatedProcess): () => void {
     this.activity += 1;
     const delay = Number.isFinite(delayMs) ? Math.max(0, Math.floor(delayMs)) : 0;
@@ -58,7 +58,7 @@ export class VirtualTime {
     return this.#timers[0]?.at;
   }
 
-  /** Moves to the next timer and fires it. */
+  /** Moves the time to the next timer and fires the timer. */
   fireNext(): void {
     const timer = this.#timers.shift();
     if (!timer) return;

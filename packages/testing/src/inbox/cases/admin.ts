@@ -8,7 +8,7 @@ const permanent = () => {
   throw new PermanentError("There is no such customer.");
 };
 
-/** Makes dead letters of these deliveries, one after the other, because a worker may run several jobs at a time. */
+/** Turns deliveries into dead letters, one by one: their order would be uncertain if several ran at a time. */
 async function bury(
   probe: InboxProbe,
   process: Process,
@@ -31,7 +31,7 @@ const operator = (title: string, run: InboxCase["run"]): InboxCase => ({
 
 const call = { signal: new AbortController().signal };
 
-/** Cases about the operator's functions. */
+/** Cases about the functions for operators. */
 export const admin: readonly InboxCase[] = [
   operator(
     "stats counts the jobs by state, and reports the age of the oldest job",
@@ -52,7 +52,10 @@ export const admin: readonly InboxCase[] = [
       await probe.until("two seconds have passed", () => probe.clock.now() - startedAt >= 2_000);
       await probe.counts(process, { ready: 3 });
       const { oldestMs = -1 } = await process.admin.stats();
-      ok(oldestMs >= 1_000 && oldestMs < 60_000, `The oldest job is ${oldestMs} ms old.`);
+      ok(
+        oldestMs >= 1_000 && oldestMs < 60_000,
+        `The oldest job should not be ${oldestMs} ms old.`,
+      );
       const ids = deliveries.map(({ headers }) => headers["x-svc-delivery-id"]);
       probe.behaviour = ({ context }) => behaviours[ids.indexOf(context.deliveryId)]?.();
       await process.work();
@@ -159,14 +162,14 @@ export const admin: readonly InboxCase[] = [
       probe.behaviour = ({ process }) => (process === frozen ? waking.passed : undefined);
       const delivery = await probe.accept(frozen);
       await probe.ran(1);
-      // It neither renews its lease nor reaches the queue.
+      // From now on, the process neither extends its lease nor reaches the queue.
       frozen.freeze();
       await frozen.connection.kill?.();
       await probe.worker();
-      // In a queue in which a kill is no attempt, it runs again.
+      // Accepts another run too, because some queues do not count a killed run as an attempt.
       const isDead = async () => (await probe.deadLetters()).length === 1;
       await probe.until(
-        "it is dead or runs again",
+        "the job is dead or runs again",
         async () => probe.runs.length > 1 || (await isDead()),
       );
       if (probe.runs.length === 1) {
@@ -175,12 +178,12 @@ export const admin: readonly InboxCase[] = [
       }
       waking.open();
       await probe.until(
-        "the run has noticed",
+        "the signal of the frozen run is aborted",
         () => probe.runs[0]?.context.signal.aborted === true,
       );
     },
   },
-  operator("retry runs a job now that waits for its next attempt", async (probe) => {
+  operator("retry immediately runs a job that waits for its next attempt", async (probe) => {
     const process = await probe.worker();
     probe.behaviour = ({ count }) => {
       if (count === 1) throw new RetryError({ retryAfterMs: 3_600_000 });
@@ -202,7 +205,7 @@ export const admin: readonly InboxCase[] = [
       };
       const delivery = await probe.accept(process);
       await probe.counts(process, { delayed: 1 });
-      // Nobody waits for a day of real time: there, an operator can run it.
+      // In real time, an operator runs the job, because the test cannot wait for a day.
       if (!(await probe.passDay())) {
         const { id } = await probe.only(process, "delayed");
         equal(await process.admin.retry(id), true);
@@ -289,7 +292,7 @@ export const admin: readonly InboxCase[] = [
     const { signal } = stopping;
     const before = probe.runs.length;
     const release = process.admin.release({ perSecond: 0.1, signal });
-    // It may reject before it is awaited below.
+    // Prevents an unhandled rejection: the promise may reject before it is awaited below.
     release.catch(() => {});
     await probe.ran(before + 1);
     stopping.abort();

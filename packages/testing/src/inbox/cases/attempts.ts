@@ -55,11 +55,12 @@ export const attempts: readonly InboxCase[] = [
       const delivery = await probe.accept(process);
       await probe.died(1);
       probe.ranAs(delivery, [1, 2]);
-      probe.pausedFor(retryAfterMs, "It was retried");
+      probe.pausedFor(retryAfterMs, "The job was retried");
     },
   },
   {
-    title: "a PermanentError makes a dead letter with its error after one run, and others continue",
+    title:
+      "a PermanentError makes a dead letter with its error after one run, and other jobs continue",
     async run(probe) {
       const process = await probe.worker();
       probe.behaviour = () => {

@@ -5,10 +5,10 @@ import { gate, type InboxCase, type InboxProbe, type Process } from "../probe.js
 /** Checks that a process stores and runs events again. */
 async function recovers(probe: InboxProbe, process: Process): Promise<void> {
   const delivery = await probe.accept(process);
-  await probe.until("it has run", () => probe.runsOf(delivery)[0]?.endedAt !== undefined);
+  await probe.until("the event has run", () => probe.runsOf(delivery)[0]?.endedAt !== undefined);
 }
 
-/** Returns whether the operator learns the state of the queue. The call must settle. */
+/** Returns whether `stats` resolves. Fails the case if the call does not settle in time. */
 async function hasStats(probe: InboxProbe, { admin }: Process): Promise<boolean> {
   try {
     await probe.settled("stats() has settled", admin.stats());
@@ -19,10 +19,10 @@ async function hasStats(probe: InboxProbe, { admin }: Process): Promise<boolean>
   }
 }
 
-/** The most bytes of a large body, and the number of them that no full storage has room for. */
+/** The maximum size of a large body in bytes, and a number of large bodies for which a full storage has no room. */
 const [largestBytes, tooMany] = [100_000, 2_000];
 
-/** Cases about servers that no longer respond, respond with another role, or are full. */
+/** Cases about servers that no longer respond, are no longer the primary, or are full. */
 export const connections: readonly InboxCase[] = [
   {
     title: "after its connections have silently died, a process stores and runs jobs again",
@@ -35,7 +35,7 @@ export const connections: readonly InboxCase[] = [
     },
   },
   {
-    title: "before its first job, connections that have silently died are left too",
+    title: "a process whose connections silently died before its first job stores that job",
     needs: ["silence"],
     async run(probe) {
       const process = await probe.process();
@@ -87,7 +87,7 @@ export const connections: readonly InboxCase[] = [
     },
   },
   {
-    title: "a storage that is full refuses jobs, and those that it has accepted run",
+    title: "a full storage refuses jobs, and the jobs that it has accepted run",
     needs: ["fill"],
     async run(probe) {
       const process = await probe.process();

@@ -20,7 +20,7 @@ const foreign: Readonly<Record<string, Tamper>> = {
   }),
 };
 
-/** Returns a case for jobs that were changed in the queue. */
+/** Returns a case that injects changed jobs and checks that each becomes a dead letter with this cause. */
 const dies = (
   title: string,
   tampers: Readonly<Record<string, Tamper>>,
@@ -50,7 +50,7 @@ export const hostile: readonly InboxCase[] = [
     /not the unchanged data of an inbox job/,
   ),
   dies(
-    "a job whose key is not that of its headers and body is a dead letter with its cause",
+    "a job whose key does not fit its headers and body is a dead letter with its cause",
     foreign,
     /another name or dedupeBy/,
   ),

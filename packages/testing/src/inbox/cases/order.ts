@@ -2,11 +2,11 @@ import { deepEqual, equal, ok } from "node:assert/strict";
 import { PermanentError, RetryError, type AnyEvent } from "@svc-webhooks/core";
 import { gate, type InboxCase, type InboxProbe, type Process, type Run } from "../probe.js";
 
-/** Returns the field of the event that is its key. */
+/** Returns the key of an event: its field `group`, if that is a string. */
 export const partitionBy = (event: AnyEvent): string | undefined =>
   typeof event["group"] === "string" ? event["group"] : undefined;
 
-/** Accepts events that are named by their key and number, such as "a1". */
+/** Accepts one event for each name. A name consists of the event's key and a number, such as "a1". */
 async function accept(probe: InboxProbe, process: Process, names: string): Promise<void> {
   for (const name of names.split(" ")) {
     await probe.accept(process, await probe.delivery({ group: name.slice(0, 1), name }));
@@ -28,7 +28,7 @@ const ordered = (
   run: async (probe) => run(probe, await probe.process()),
 });
 
-/** Waits until these events of a key have run, in this order. */
+/** Waits until the events of a key have run, and checks that they ran in this order. */
 const runIn = (probe: InboxProbe, group: string, names: string) =>
   probe
     .until(
@@ -51,7 +51,7 @@ const poison =
     if (nameOf(run) === name) throw new PermanentError("There is no such customer.");
   };
 
-/** Cases of queues that keep order. */
+/** Cases about the order of events with the same key. */
 export const order: readonly InboxCase[] = [
   ordered(
     "events of one key run one at a time and in order, even if one is retried",
@@ -71,7 +71,7 @@ export const order: readonly InboxCase[] = [
       await probe.worker();
       await runIn(probe, "a", "a1 a1 a2 a3 a3 a4");
       await runIn(probe, "b", "b1 b2 b2 b3");
-      deepEqual(overlaps, [], "Events of one key ran at the same time");
+      deepEqual(overlaps, [], "Events of one key ran at the same time.");
       deepEqual(await probe.deadLetters(), []);
     },
   ),
@@ -128,7 +128,7 @@ export const order: readonly InboxCase[] = [
     },
   ),
   ordered(
-    "a redelivery of a dead letter that is done leaves no letter, which a release could run again",
+    "a successful redelivery of a dead letter removes it, so that no release runs it again",
     "continue",
     async (probe, process) => {
       probe.behaviour = poison("a1");
@@ -144,7 +144,7 @@ export const order: readonly InboxCase[] = [
     },
   ),
   ordered(
-    "an event whose redelivery dies too has one letter",
+    "an event whose redelivery fails like the first has only one dead letter",
     "continue",
     async (probe, process) => {
       probe.behaviour = poison("a1");

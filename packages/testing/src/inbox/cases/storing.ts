@@ -27,7 +27,7 @@ async function comesBack(probe: InboxProbe, delivery: StoredDelivery, what: stri
   ok(body && Buffer.from(body).equals(delivery.body), `The body changed: ${what}.`);
 }
 
-/** Checks that a receiver refuses the delivery, or cannot be built for deliveries of its size. */
+/** Checks that a receiver refuses the delivery, or that no receiver can be built for deliveries of that size. */
 async function isRefused(probe: InboxProbe, large: StoredDelivery): Promise<void> {
   let process;
   try {
@@ -40,7 +40,7 @@ async function isRefused(probe: InboxProbe, large: StoredDelivery): Promise<void
   equal(code, "queue_unavailable", `The large delivery ended as ${code}.`);
 }
 
-/** Cases about how a delivery is stored in the queue and comes back. */
+/** Cases about storing deliveries in the queue and reading them again. */
 export const storing: readonly InboxCase[] = [
   {
     title: "a stored job runs in another process",
@@ -99,7 +99,7 @@ export const storing: readonly InboxCase[] = [
     },
   },
   {
-    title: "a body above the limit of the queue is refused, and others continue",
+    title: "a delivery whose body exceeds the queue's limit is refused, and others continue",
     needs: ["limit"],
     async run(probe) {
       const process = await probe.worker();

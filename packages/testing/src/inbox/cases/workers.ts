@@ -28,7 +28,7 @@ export const workers: readonly InboxCase[] = [
     needs: ["admin", "kill"],
     async run(probe) {
       const killed = await probe.worker();
-      // The process still reaches the store, so the record is done.
+      // Cuts only the connection to the queue. The process still reaches the store, so the record becomes done.
       probe.behaviour = () => killed.connection.kill?.();
       const delivery = await probe.accept(killed);
       await probe.until("the run has ended", () => probe.runs[0]?.endedAt !== undefined);
