@@ -6,7 +6,7 @@ import { Refusal, type UntrustedText } from "./refusal.js";
 import type { Report, Tool } from "./tools/tool.js";
 import type { World } from "./world.js";
 
-/** Runs a tool. Never rejects: a refusal and an error are results too, with `isError`. */
+/** Runs a tool. Never rejects: a refusal or an error becomes a result with `isError`. */
 export async function callTool(
   tool: Tool,
   world: World,
@@ -23,7 +23,7 @@ export async function callTool(
   }
 }
 
-/** @throws Refusal `invalid_input` */
+/** Parses the arguments of a tool. Throws a Refusal `invalid_input` if they do not match the tool's schema. */
 function parse({ name, input }: Tool, given: unknown): Readonly<Record<string, unknown>> {
   const { data, error } = input.safeParse(given ?? {});
   if (data) return data;
@@ -33,12 +33,12 @@ function parse({ name, input }: Tool, given: unknown): Readonly<Record<string, u
   throw new Refusal(
     "invalid_input",
     "The arguments do not match the tool's schema.",
-    `Correct the arguments. The input schema of ${name} describes them; the field \`untrusted\` has the problems.`,
+    `Correct the arguments. The input schema of ${name} describes them; the field \`untrusted\` lists the problems.`,
     [["problems", problems.map((problem) => problem.join(": ")).join("; ")]],
   );
 }
 
-/** @throws Refusal `write_off` */
+/** Throws a Refusal `write_off` if a call would write where this server may not. */
 function assertMayWrite(
   { writes, writesTo }: Tool,
   { write, service }: World,
@@ -52,7 +52,7 @@ function assertMayWrite(
       ? "This server may not send deliveries to receivers, because it was started without --write."
       : "This server may not change a service that it did not start, because it was started without --write.",
     to === "receiver"
-      ? "Ask the user to add --write to the command that starts this server, preferably with --allow-host and the receiver's port."
+      ? "Ask the user to add --write to the command that starts this server, preferably with --allow-host for the receiver's host and port."
       : "Ask the user to add --sandbox or --write to the command that starts this server.",
   );
 }
@@ -78,19 +78,19 @@ function refusalOf(error: unknown): Refusal {
   };
   const texts: readonly UntrustedText[] = [["error", String(message)]];
   const code = codeOf(error);
-  // The command line's errors, and those about settings such as a secret in quotes.
+  // Errors of the command line have a code; errors about settings, such as a secret in quotes, have a hint.
   const isOurs = code !== undefined || typeof hint === "string";
   return isOurs
     ? new Refusal(
         code ?? codeIn(error),
         "The server's settings, or the service, do not allow this call.",
-        "The field `untrusted` has the error's message. Ask the user to correct the command that starts this server.",
+        "The field `untrusted` contains the error's message. Ask the user to correct the command that starts this server.",
         texts,
       )
     : new Refusal(
         "unexpected_error",
         "The tool failed unexpectedly.",
-        "The field `untrusted` has the error's message. Call the tool again, and report the error if it happens again.",
+        "The field `untrusted` contains the error's message. Call the tool again, and report the error if it happens again.",
         texts,
       );
 }
@@ -100,7 +100,7 @@ function codeIn(error: unknown): string {
   return typeof code === "string" && /^[a-z_]{1,40}$/.test(code) ? code : "failed";
 }
 
-/** Cleans and masks a report. The text has the same content as the structured result, for clients that show only text. */
+/** Cleans and masks a report. The text repeats the structured result, for clients that show only text. */
 function resultOf({ untrusted = [], ...report }: Shown, mask: Mask): CallToolResult {
   const text = untrustedText(untrusted, mask);
   const { next_step, ...shown } = report;
@@ -114,7 +114,7 @@ function resultOf({ untrusted = [], ...report }: Shown, mask: Mask): CallToolRes
   };
 }
 
-/** Masks every text in a value, so that no secret is in a result even if a tool has a mistake. */
+/** Masks every text in a value, so that no result contains a secret even if a tool reveals one by mistake. */
 function maskedIn(value: unknown, mask: Mask): unknown {
   if (typeof value === "string") return mask(value);
   if (Array.isArray(value)) return value.map((one) => maskedIn(one, mask));

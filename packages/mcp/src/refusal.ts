@@ -1,4 +1,4 @@
-/** The reason why a tool did not run, or could not finish. Each text is whole sentences of this package. */
+/** An error that states why a tool did not run or finish. Its message and fix are whole sentences of this package. */
 export class Refusal extends Error {
   override readonly name = "Refusal";
   readonly code: string;

@@ -11,8 +11,8 @@ import { readSecrets } from "./setup/secrets.js";
 import { serviceAt } from "./setup/service.js";
 
 /**
- * Serves the tools over stdin and stdout. Resolves when the client closes stdin or sends a message of more than 10 MB, or
- * `signal` is aborted; calls that are running are then cancelled, and the sandbox is closed.
+ * Serves the tools over stdin and stdout until the client closes stdin or sends a message of more than 10 MB, or until
+ * `signal` is aborted. Then cancels all running calls, closes the sandbox, and resolves.
  *
  * @throws WebhookError `wrong_usage` (as a rejection) for a variable that is not set or too short, and for a host that
  *   is not valid or has no address
@@ -32,7 +32,7 @@ import { serviceAt } from "./setup/service.js";
  *   baseUrl: undefined,
  *   apiKeyEnv: undefined,
  * };
- * // Serves for a second.
+ * // Stops the server after a second.
  * const signal = AbortSignal.timeout(1_000);
  * await runMcp(options, { env, stdin, stdout, signal, note: () => {} });
  * ```
@@ -41,7 +41,7 @@ export async function runMcp(options: McpOptions, process: McpProcess): Promise<
   const { env, stdin, stdout, signal, note } = process;
   const secrets = readSecrets(options.secretEnv, env);
   const apiKey = env[options.apiKeyEnv ?? "SVC_API_KEY"] ?? "";
-  // A sandbox accepts any key, so the default one is not a secret.
+  // A key that is too short cannot be masked. The default key need not be masked, because a sandbox accepts any key.
   const keys = apiKey.length >= 8 && apiKey !== "svc_test" ? [apiKey] : [];
   const mask = maskOf([...secrets.values, ...keys]);
   const sandbox = await openSandbox(options.sandboxPort, mask, note);
@@ -55,7 +55,7 @@ export async function runMcp(options: McpOptions, process: McpProcess): Promise<
     const world = { secrets, hosts, service, write, clock: systemClock };
     const ended = endOf(stdin, signal);
     const transport = new StdioServerTransport(stdin, stdout as unknown as Writable);
-    // A message that is too long closes the transport, and stdin is not read to its end then.
+    // Ends the server when the transport closes: after a message that is too long, stdin is not read to its end.
     const close = transport.close.bind(transport);
     transport.close = async () => {
       await close();
@@ -90,7 +90,7 @@ async function openSandbox(
   }
 }
 
-/** Returns the end of the connection, as a signal for calls and as a promise, and the function that ends it. */
+/** Returns a signal and a promise that report the end of the connection, and a function that ends the connection. */
 function endOf(stdin: Readable, stopped: AbortSignal) {
   const ended = new AbortController();
   const promise = once(ended.signal, "abort");

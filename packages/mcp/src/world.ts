@@ -3,7 +3,7 @@ import type { Hosts } from "./setup/hosts.js";
 import type { Secrets } from "./setup/secrets.js";
 import type { Service } from "./setup/service.js";
 
-/** The things that tools share. They are fixed for as long as the server runs. */
+/** The settings and objects that all tools share. They stay the same while the server runs. */
 export interface World {
   readonly secrets: Secrets;
   readonly hosts: Hosts;

@@ -1,25 +1,25 @@
 import { masked } from "svc-webhooks/workbench";
 
-/** Replaces each part of a secret with an ellipsis. */
+/** Replaces each part of a secret in a text with an ellipsis. */
 export type Mask = (text: string) => string;
 
-/** The minimum length of a secret: a shorter one occurs in other text by chance. */
+/** The minimum length of a secret in characters. A shorter secret may occur in other text by chance. */
 export const shortestSecret = 8;
 
-/** The number of bytes from which a part of a secret is masked. */
+/** The minimum length of a part of a secret that is masked, in bytes. */
 const partLength = 8;
 
-/** The number of times that escapes are decoded: an encoded text may be encoded again. */
+/** The number of layers of escapes that are decoded, because an escaped text may be escaped again. */
 const layers = 3;
 
-/** A text in which something is decoded, with the position of each of its characters in the original text. */
+/** A text whose escapes or encodings are decoded, with the position of each of its characters in the original text. */
 interface View {
   readonly text: string;
   readonly starts: readonly number[];
   readonly ends: readonly number[];
 }
 
-/** Returns what a match means, given the digits or the name in it. */
+/** Returns the decoded text of a match. `inner` is the pattern's group, such as the digits or the name. */
 type Decode = (all: string, inner: string | undefined) => string;
 
 const byteOf =
@@ -37,7 +37,7 @@ const names = "sol plus equals amp quot lowbar hyphen dash".split(" ");
 const characterOf: Decode = (all, name = "") =>
   '/+=&"_--'[names.indexOf(name.toLowerCase())] ?? all;
 
-/** Escapes of characters. */
+/** The patterns of escaped characters, and their decoders. */
 const escapes: readonly (readonly [RegExp, Decode])[] = [
   [/(?:%[0-9a-f]{2})+/gi, (all) => Buffer.from(all.replaceAll("%", ""), "hex").toString()],
   [/(?<!\\)\\{1,16}(?:u\{0{0,4}|u00|x)([0-9a-f]{2})\}?/gi, byteOf(16)],
@@ -48,12 +48,12 @@ const escapes: readonly (readonly [RegExp, Decode])[] = [
   [/&([a-z]{3,6});/gi, characterOf],
 ];
 
-/** Encodings of bytes. The bytes of a secret are the normal form in which its parts are found. */
+/** The patterns of encoded bytes, and their decoders. A decoded text is searched for parts of the secret's bytes. */
 const encodings: readonly (readonly [RegExp, Decode])[] = [
-  // A list, as `inspect(Buffer)`, `String(Uint8Array)` and JSON print it, with the separators before each byte.
+  // Lists of bytes as `inspect(Buffer)`, `String(Uint8Array)` and JSON print them, with the separators before bytes.
   [/(?<![\s,:;.-])[\s,:;.-]*(?<![0-9a-z])(?:0x)?([0-9a-f]{2})(?![0-9a-z])/gi, byteOf(16)],
   [/(?<![\s,:;.-])[\s,:;.-]*(?<![0-9a-z])(\d{1,3})(?![0-9a-z])/gi, byteOf(10)],
-  // Hex digits and base64 at each alignment: the characters before the first group stay.
+  // Hex digits and base64 at each alignment. The characters before the first aligned group stay unchanged.
   [/([0-9a-f]{2})/gi, byteOf(16)],
   [/(?<![0-9a-f])[0-9a-f](?=[0-9a-f])|([0-9a-f]{2})/gi, byteOf(16)],
   [/([\w+/-]{2,4})/g, base64Of],
@@ -92,10 +92,10 @@ export function maskOf(secrets: readonly string[]): Mask {
   };
 }
 
-/** Replaces the characters of base64url by those of base64. */
+/** Replaces the characters of base64url with those of base64. */
 const inBase64 = (text: string): string => text.replaceAll("-", "+").replaceAll("_", "/");
 
-/** Yields a text with its escapes, and after each layer of them is decoded, and the bytes that it may be an encoding of. */
+/** Yields a text before and after each layer of escapes is decoded, each time also with each encoding decoded. */
 function* viewsOf(text: string): Generator<View> {
   const places = Array.from({ length: text.length + 1 }, (_, index) => index);
   const whole = { text, starts: places, ends: places.slice(1) };
@@ -109,7 +109,7 @@ function* viewsOf(text: string): Generator<View> {
   }
 }
 
-/** Decodes what matches a pattern. Returns the same view if nothing does. */
+/** Decodes all matches of a pattern. Returns the same view if no match changes. */
 function decoded(view: View, pattern: RegExp, decode: Decode): View {
   const pieces: string[] = [];
   const starts: number[] = [];

@@ -5,12 +5,12 @@ import type { Mask } from "./mask.js";
 /** The maximum size of the field `untrusted`, in bytes of UTF-8. */
 export const mostUntrustedBytes = 4_096;
 
-/** The number of characters of each text that are examined. Masking only shortens a text. */
+/** The maximum number of characters of each text that are examined, far more than `untrusted` can hold. */
 const mostExamined = 65_536;
 
 /**
  * Characters that are not visible, or that each font shows differently. Some of them, such as tag characters and
- * variation selectors, can carry a hidden text.
+ * variation selectors, can carry hidden text.
  */
 const invisible = /[\p{Default_Ignorable_Code_Point}\p{Co}\p{Cn}]/gu;
 
@@ -20,7 +20,7 @@ const invisible = /[\p{Default_Ignorable_Code_Point}\p{Co}\p{Cn}]/gu;
  */
 export const cleaned = (text: string): string => clean(text).replaceAll(invisible, "");
 
-/** Returns one text of at most 4,096 bytes, or undefined if there are no texts. Each text is on a line of its own. */
+/** Joins texts into one of at most 4,096 bytes, each on its own line. Returns undefined if there are no texts. */
 export function untrustedText(texts: readonly UntrustedText[], mask: Mask): string | undefined {
   const lines = texts.map(([label, text]) => {
     const shown = mask(cleaned(text.slice(0, mostExamined)));
@@ -30,7 +30,7 @@ export function untrustedText(texts: readonly UntrustedText[], mask: Mask): stri
   return lines.length === 0 ? undefined : cut(lines.join("\n"));
 }
 
-/** Cuts a text to the maximum size, between two characters. A text that is cut ends with a statement. */
+/** Cuts a text to the maximum size, between two characters. A cut text ends with a line that states its full size. */
 function cut(text: string): string {
   const bytes = Buffer.from(text);
   if (bytes.length <= mostUntrustedBytes) return text;

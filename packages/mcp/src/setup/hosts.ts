@@ -11,22 +11,22 @@ import {
 import { Refusal } from "../refusal.js";
 
 /*
- * The rule for receivers that tools send to. An attacker may have chosen the URL.
+ * The rules for the URL of a receiver. They are strict, because an attacker may have chosen the URL.
  *
  * - It is an `http` or `https` URL without a user name or a password.
  * - Its host is allowed: by default `localhost`, the names below it and loopback addresses, each at any port. With
  *   `--allow-host`, only the hosts that are listed. Other names are refused even if they resolve to loopback.
  * - A host that is listed without a port is allowed at ports 80 and 443, unless it is loopback.
- * - It is not the address of the service or of the sandbox, under any of its names. `0.0.0.0` and `::` mean this machine.
+ * - It does not lead to the service or the sandbox, by any name or address. `0.0.0.0` and `::` mean this machine.
  *
  * Names are resolved once, when the server starts, and requests connect to these addresses. Redirects are not followed.
  */
 
-/** The receivers that tools may send to. */
+/** The hosts to which tools may send requests. */
 export interface Hosts {
-  /** Describes the hosts that are allowed. */
+  /** A description of the allowed hosts. */
   readonly allowed: string;
-  /** @throws Refusal `invalid_url`, `host_not_allowed`, `service_address` */
+  /** Returns the target of an allowed URL. Throws a Refusal: `invalid_url`, `host_not_allowed`, `service_address`. */
   readonly target: (text: string) => Target;
 }
 
@@ -72,7 +72,7 @@ export async function resolveHosts(
         throw new Refusal(
           "host_not_allowed",
           "This server may not send requests to the host or port of `url`.",
-          `Use an allowed host: ${allowed}. Only the user can allow another one, by adding --allow-host to the command that starts this server.`,
+          `Use an allowed host: ${allowed}. Only the user can allow another host, by adding --allow-host to the command that starts this server.`,
         );
       }
       const isHere = addresses.every(isLoopback);
@@ -115,7 +115,7 @@ function matches({ host, port, addresses }: Entry, url: URL, wanted: string): bo
   return addresses.every(isLoopback) || ["80", "443"].includes(portOf(url));
 }
 
-/** Returns the entry of a host that no tool may send to. It has no addresses if its name has none at the start. */
+/** Returns the entry of a host to which no tool may send. It has no addresses if the host's name does not resolve. */
 async function reservedOf(url: URL, resolve: Resolve): Promise<Entry> {
   const host = hostOf(url);
   const addresses = await addressesOf(host, resolve).catch((): readonly Address[] => []);
@@ -130,7 +130,7 @@ function isSame(reserved: Entry, url: URL, addresses: readonly Address[]): boole
   return addresses.some(({ address }) => texts.has(address));
 }
 
-/** Returns whether connections to an address arrive at this machine: to `0.0.0.0` and `::`, they do. */
+/** Returns whether connections to an address arrive at this machine, as for loopback, `0.0.0.0` and `::`. */
 const isThisMachine = (one: Address): boolean =>
   isLoopback(one) || one.address === "0.0.0.0" || one.address === "::";
 

@@ -8,7 +8,7 @@ export interface Secrets {
   /** The values, for masking. */
   readonly values: readonly string[];
   /**
-   * Returns the secret with this name. The name may be omitted if there is only one.
+   * Returns the secret with this name. The name may be omitted if there is only one secret.
    *
    * @throws Refusal `secret_not_allowed`, `no_secret`
    */
@@ -16,7 +16,7 @@ export interface Secrets {
 }
 
 /**
- * Reads the variables once. A variable that changes later has no effect.
+ * Reads the secrets from the environment once. Later changes of the variables have no effect.
  *
  * @throws WebhookError `wrong_usage` if a variable is not set, or its value is too short to be masked
  */
@@ -50,7 +50,7 @@ export function readSecrets(
 }
 
 function secretIn(name: string, value: string | undefined): string {
-  // The name may be the secret itself, so it is not printed.
+  // The error does not contain the name, because a user may have written the secret itself in its place.
   if (
     !/^[A-Za-z_]\w{0,99}$/.test(name) ||
     (value === undefined && !/^[A-Z_][A-Z0-9_]*$/.test(name))

@@ -34,7 +34,7 @@ export const serviceAt = ({ isOwn, baseUrl, apiKeyEnv, env }: ServiceOptions): S
       "api-key-file": undefined,
       "allow-external": false,
     };
-    // The sandbox accepts any key. It must not receive the key of the real service.
+    // Omits the environment for the sandbox, which accepts any key and must not receive the key of the real service.
     const given = isOwn ? {} : env;
     const context = { options, env: given, signal, stdin: Readable.from([]) };
     const result = await callService(context, async (client) => {
@@ -55,7 +55,7 @@ const texts: Readonly<Record<number, readonly [code: string, happened: string, f
   400: [
     "invalid_request",
     "The service refused the request as invalid.",
-    "Correct the arguments. The field `untrusted` has the service's message.",
+    "Correct the arguments. The field `untrusted` contains the service's message.",
   ],
   401: [
     "authentication_required",
@@ -70,7 +70,7 @@ const texts: Readonly<Record<number, readonly [code: string, happened: string, f
   409: [
     "conflict",
     "The service refused the request because of the item's state.",
-    "Call timeline to see the state. The field `untrusted` has the service's message.",
+    "Call timeline to see the state. The field `untrusted` contains the service's message.",
   ],
   429: [
     "rate_limited",

@@ -30,8 +30,8 @@ const needs = {
 } as const;
 
 /**
- * Lists the tools in order, and when they need `--write`: `never`, `always`, or `outside_own_sandbox`, which means unless
- * they use the sandbox that the server started.
+ * Lists the tools in order, and states when each tool needs `--write`: `never`, `always`, or `outside_own_sandbox`,
+ * that is, unless the tool uses the sandbox that the server started.
  *
  * @example
  * ```ts

@@ -77,7 +77,7 @@ export const conformance = tool({
         happened:
           facts.not_applicable === 0
             ? "The receiver passes every case."
-            : `The receiver passes every case that was judged. ${facts.not_applicable} were not: they depend on its handler, which this tool does not see.`,
+            : `The receiver passes every case that was judged. ${facts.not_applicable} were not judged: they depend on its handler, which this tool does not see.`,
         facts,
         next_step: "Call timeline to see how real deliveries ended.",
       };

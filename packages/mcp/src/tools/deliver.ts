@@ -29,7 +29,7 @@ export const deliver = tool({
         (data) => data === undefined || JSON.stringify(data).length <= longestData,
         `must have at most ${longestData} characters`,
       )
-      .describe("the event's data, with `url`; default: that of a sent email"),
+      .describe("the event's data, with `url`; default: the data of a sent email"),
     tamper: z
       .enum(deliveryTampers)
       .default("wrong_secret")
@@ -42,7 +42,7 @@ export const deliver = tool({
     event_id: eventId
       .optional()
       .describe(
-        "without `url`: the delivery that tampered and duplicate send; default: the newest",
+        "without `url`: the delivery that the modes tampered and duplicate send; default: the newest delivery",
       ),
   }),
   facts: z.object({

@@ -3,7 +3,7 @@ import { listFromSandbox } from "svc-webhooks/workbench";
 import { Refusal } from "../refusal.js";
 
 /**
- * Returns the id of an active endpoint of the sandbox. It may be omitted if there is only one.
+ * Returns the id of an active endpoint of the sandbox: `wanted` or, if that is undefined, the only active endpoint.
  *
  * @throws Refusal `no_endpoint`, `endpoint_needed` (as a rejection)
  */
@@ -21,7 +21,7 @@ export async function activeEndpoint(
     throw new Refusal(
       "no_endpoint",
       "The sandbox has no active endpoint, so nothing is delivered.",
-      "Ask the user to register the receiver, such as with svc-webhooks endpoints create --url http://localhost:3000/webhooks --event email.sent --event email.delivered.",
+      "Ask the user to register the receiver, for example with svc-webhooks endpoints create --url http://localhost:3000/webhooks --event email.sent --event email.delivered.",
     );
   }
   if (wanted === undefined && others.length === 0) return only;
@@ -31,7 +31,7 @@ export async function activeEndpoint(
     wanted === undefined
       ? "The sandbox has several active endpoints."
       : "The sandbox has no active endpoint with the id in `endpoint`.",
-    "Set `endpoint` to the id of one of them. The field `untrusted` lists the ids.",
+    "Set `endpoint` to the id of an active endpoint. The field `untrusted` lists the ids.",
     [["ids of the endpoints", ids.join(" ")]],
   );
 }

@@ -29,8 +29,8 @@ export const explainSignature = tool({
   writes: "nothing",
   async run({ secrets }, { body, body_encoding, signature: value, secret, previous_secrets }) {
     const bytes = bytesOf(body, body_encoding);
-    // `first_difference` is left out: it has a character of the correct signature, so repeated calls would reveal the
-    // whole signature of any body.
+    // Leaves out `first_difference`: it contains a character of the correct signature, so repeated calls would reveal
+    // the whole signature of any body.
     const { verdict, mistake, next_step, body_difference } = await explain({
       body: bytes,
       signature: value,
@@ -50,7 +50,7 @@ export const explainSignature = tool({
       return {
         ok: true,
         code: "genuine",
-        happened: "The signature is exactly that of the body.",
+        happened: "The signature is correct for this body and secret.",
         facts,
         next_step:
           "If the receiver still refuses it, call doctor: something changes the body or the header before verification, or the receiver uses another secret.",
@@ -62,7 +62,8 @@ export const explainSignature = tool({
         code: "unknown_mistake",
         happened: "No known mistake produces this signature.",
         facts,
-        next_step: next_step ?? "Compare the bytes that the code signs with those that arrived.",
+        next_step:
+          next_step ?? "Compare the bytes that the code signs with the bytes that arrived.",
       };
     }
     return {

@@ -1,6 +1,6 @@
 import type { Followed } from "svc-webhooks/workbench";
 
-/** The number of deliveries that are examined. */
+/** The maximum number of deliveries that are examined. */
 const mostExamined = 100;
 
 interface Wanted {
@@ -8,7 +8,7 @@ interface Wanted {
   readonly type?: string | undefined;
 }
 
-/** Resolves to the first of the newest deliveries with this id and of this type. Undefined members match any. */
+/** Resolves to the newest delivery with this id and type, among the newest 100. An undefined member matches all. */
 export async function findDelivery(
   newest: AsyncIterable<Followed>,
   { event_id, type }: Wanted,

@@ -1,14 +1,14 @@
 import { z } from "zod";
 import { Refusal } from "../refusal.js";
 
-/* The parameters that several tools have. */
+/* The input parameters that several tools share. */
 
 export const secretName = z
   .string()
   .max(100)
   .optional()
   .describe(
-    "the name of an environment variable that the server was started with, never a secret; may be omitted if there is only one",
+    "the name of an environment variable that --secret-env allows, never the secret itself; may be omitted if there is only one",
   );
 
 export const receiverUrl = z
@@ -16,7 +16,7 @@ export const receiverUrl = z
   .max(10_000)
   .describe("the receiver's URL, on an allowed host");
 
-/** An id becomes part of a path, so it must not be a dot segment. */
+/** The schema of an event's id. The id becomes part of a path, so it must not be a dot segment. */
 export const eventId = z
   .string()
   .max(256)
@@ -34,7 +34,7 @@ export const bodyEncoding = z
   .default("utf8")
   .describe("the encoding of `body`: base64 keeps bytes that are not UTF-8");
 
-/** @throws Refusal `invalid_body` */
+/** Returns the bytes of a body. Throws a Refusal `invalid_body` if it is not valid base64. */
 export function bytesOf(body: string, encoding: "utf8" | "base64"): Uint8Array {
   if (encoding === "utf8") return new TextEncoder().encode(body);
   const bytes = Buffer.from(body, "base64");

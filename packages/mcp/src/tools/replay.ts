@@ -26,7 +26,7 @@ export const replay = tool({
       code: "redelivery_accepted",
       happened: "The service accepted the redelivery.",
       facts: { state: stateOf(event?.status) },
-      next_step: "Call wait_for with this event_id to see how it ends.",
+      next_step: "Call wait_for with this event_id to see how the redelivery ends.",
     };
   },
 });

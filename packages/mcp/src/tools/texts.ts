@@ -6,19 +6,19 @@ interface Sentences {
   readonly fix?: string;
 }
 
-/** Returns the sentences about an outcome, as the receiver's log has them. */
+/** Returns the sentences that a receiver logs about an outcome. */
 export function sentencesOf(code: string): Sentences {
   const { happened, cause, fix } = outcomeText(code) ?? { happened: "", cause: "", fix: "" };
   return { happened, ...(cause && { cause }), ...(fix && { fix }) };
 }
 
-/** Returns an outcome with its sentences, or `otherwise` if the receiver stated none. */
+/** Returns an outcome with its sentences, or `otherwise` if the receiver did not state an outcome. */
 export const resultOf = (
   code: string | undefined,
   otherwise: Sentences & { readonly code: string },
 ): Sentences & { readonly code: string } =>
   code === undefined ? otherwise : { code, ...sentencesOf(code) };
 
-/** Returns what happened, for a finding that may be no mistake of the receiver. */
+/** Returns a neutral sentence for a failed connection, which may not be the receiver's mistake, or else `otherwise`. */
 export const happenedOf = (id: string, otherwise: string): string =>
   ["tls", "unreachable"].includes(id) ? "The receiver cannot be reached." : otherwise;

@@ -12,19 +12,19 @@ export const stateSchema = z.enum([...states, "other"]);
 
 export type State = z.output<typeof stateSchema>;
 
-/** Returns a state of the interface. Another service may use any text. */
+/** Returns the state for a delivery's status: `other` if the interface does not define the status. */
 export const stateOf = (status: unknown): State => states.find((one) => one === status) ?? "other";
 
-/** Returns the last attempt that must be accepted. A tampered one says nothing about the delivery. */
+/** Returns the last genuine attempt. The refusal of a tampered attempt does not mean that the delivery has failed. */
 const lastGenuine = ({ attemptsMade = [] }: Followed) =>
   attemptsMade.findLast(({ isTampered }) => !isTampered);
 
-/** Returns the outcome of a delivery's last genuine attempt, if the receiver stated one. */
+/** Returns the outcome of a delivery's last genuine attempt, if the receiver stated an outcome. */
 export const lastOutcome = (delivery: Followed): string | undefined => lastGenuine(delivery)?.code;
 
 const markOf = (isTampered: boolean) => (isTampered ? " (tampered)" : "");
 
-/** Returns one line about a delivery. A service may send values of any type, and any text. */
+/** Returns one line about a delivery. Handles values of any type, because a service may send anything. */
 export function lineOf(delivery: Followed): string {
   const { event_id, delivery_id, webhook_endpoint_id, type, status, created_at } = delivery;
   const { attemptsMade = [], next_attempt_at } = delivery;
@@ -49,7 +49,7 @@ const counts = z.object({
   other: z.number(),
 });
 
-/** Returns how many of these states there are, each of them as a member. */
+/** Returns the number of times that each state occurs in a list, 0 for states that do not occur. */
 const counted = (all: readonly State[]) =>
   Object.fromEntries(
     stateSchema.options.map((state) => [state, all.filter((one) => one === state).length]),
@@ -59,7 +59,7 @@ export const timeline = tool({
   name: "timeline",
   title: "List deliveries and their attempts",
   description:
-    "Lists the newest deliveries of the service with their ids, states and attempts, newest first. With `event_id`, shows one delivery of a sandbox: its body, and the response to each attempt.",
+    "Lists the newest deliveries of the service with their ids, states and attempts, newest first. With `event_id`, shows one delivery of a sandbox: its body, and the responses to its last 5 attempts.",
   input: z.strictObject({
     limit: z.int().min(1).max(50).default(20),
     event_id: eventId.optional().describe("show only this delivery, in detail"),
@@ -67,7 +67,9 @@ export const timeline = tool({
   facts: z.object({
     shown: z.number(),
     states: counts,
-    outcomes: z.record(z.string(), z.number()).describe("outcomes of the last attempts"),
+    outcomes: z
+      .record(z.string(), z.number())
+      .describe("outcomes of the deliveries' last attempts"),
   }),
   writes: "nothing",
   async run({ service }, { limit, event_id }, signal) {
@@ -110,22 +112,22 @@ function summaryOf(shown: readonly Followed[]) {
       code: "no_failures",
       happened: "None of the listed deliveries has failed.",
       facts,
-      next_step: "Call timeline with an event_id for a delivery's body and responses.",
+      next_step: "Call timeline with an event_id to see a delivery's body and responses.",
     };
   }
   return {
     ok: false,
     ...resultOf(lastOutcome(failing), {
       code: "delivery_failed",
-      happened: "The last attempt of at least one of the listed deliveries has failed.",
+      happened: "At least one of the listed deliveries, or its last attempt, has failed.",
     }),
     facts,
     next_step:
-      "Call timeline with the event_id of a failed delivery for its responses. After the fix, call replay.",
+      "Call timeline with the event_id of a failed delivery to see its responses. After the fix, call replay.",
   };
 }
 
-/** Returns whether a delivery has not failed, and its last genuine attempt succeeded if there was one. */
+/** Returns whether a delivery has not failed and its last genuine attempt, if there was one, succeeded. */
 function isGood(delivery: Followed): boolean {
   const last = lastGenuine(delivery);
   if (stateOf(delivery.status) === "failed") return false;
@@ -134,7 +136,7 @@ function isGood(delivery: Followed): boolean {
   );
 }
 
-/** The number of a delivery's last attempts whose responses are shown. */
+/** The maximum number of attempts of a delivery that are shown. Earlier attempts are left out. */
 const mostAttempts = 5;
 
 interface Attempted {
@@ -162,7 +164,7 @@ async function detail({ request }: Client, id: string, signal: AbortSignal) {
     const { n, status, error, ms, tamper } = attempt;
     const mark = markOf(tamper !== undefined);
     const shown = `${textIn(status ?? error)}, ${textIn(ms)} ms`;
-    // Only an integer may become part of a path.
+    // Shows no response if `n` is not an integer, because only an integer may become part of a path.
     if (!Number.isSafeInteger(n)) {
       untrusted.push([`attempt${mark}`, shown]);
       continue;
@@ -197,7 +199,7 @@ async function detail({ request }: Client, id: string, signal: AbortSignal) {
   };
 }
 
-/** Returns the text of a body as the sandbox shows it, or any other value as JSON. */
+/** Returns the text of a body in the sandbox's form, a string unchanged, or any other value as JSON. */
 function textIn(value: unknown): string {
   const { text } = Object(value) as { readonly text?: unknown };
   if (typeof text === "string") return text;

@@ -4,9 +4,9 @@ import type { World } from "../world.js";
 
 /** The result of a tool, before it is cleaned and masked. Only `untrusted` may contain texts that others wrote. */
 export interface Report<Facts = unknown> {
-  /** Whether the answer to the tool's question is good: a genuine signature, a receiver without mistakes. */
+  /** Whether the result is good: for example, a genuine signature, or a receiver without mistakes. */
   readonly ok: boolean;
-  /** The code of an outcome or a finding, or one of this package. */
+  /** The code of an outcome or a finding, or a code of this package. */
   readonly code: string;
   readonly happened: string;
   readonly cause?: string | undefined;
@@ -24,9 +24,9 @@ export interface Tool<
   readonly title: string;
   readonly description: string;
   readonly input: Input;
-  /** The schema of the facts in its results: numbers, booleans and texts of this project. */
+  /** The schema of the facts in the tool's results: numbers, booleans and texts of this project. */
   readonly facts: Facts;
-  /** The things that a call may change. `depends` is for tools whose input decides; `writesTo` then returns the answer. */
+  /** The side that a call may change. With `depends`, the input decides: `writesTo` returns the side. */
   readonly writes: "nothing" | "receiver" | "service" | "depends";
   readonly writesTo?: (input: z.output<Input>) => "receiver" | "service";
   /** Whether a call can make a handler run, or run again. */
@@ -43,10 +43,10 @@ export const tool = <Input extends z.ZodObject, Facts extends z.ZodObject>(
   definition: Tool<Input, Facts>,
 ): Tool => definition;
 
-/** The schema of a result. */
+/** Returns the schema of a result with these facts. */
 export const resultSchema = (facts: z.ZodObject) =>
   z.object({
-    ok: z.boolean().describe("whether the answer is good"),
+    ok: z.boolean().describe("whether the result is good"),
     code: z.string().describe("the outcome, finding or error; stable"),
     happened: z.string(),
     cause: z.string().optional(),

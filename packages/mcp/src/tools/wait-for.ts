@@ -7,7 +7,7 @@ import { resultOf } from "./texts.js";
 import { lastOutcome, lineOf, stateOf, stateSchema, type State } from "./timeline.js";
 import { tool } from "./tool.js";
 
-/** The pause between two looks, in milliseconds. */
+/** The pause between two requests to the service, in milliseconds. */
 const pauseMs = 500;
 
 const reached: Readonly<Record<string, readonly State[]>> = {
@@ -20,7 +20,7 @@ export const waitFor = tool({
   name: "wait_for",
   title: "Wait for a delivery to end",
   description:
-    "Waits until a delivery has a state, and returns its attempts. Without `event_id`, it examines the newest delivery, or the newest one of `type`. It gives up after `timeout_seconds`, and stops when the call is cancelled.",
+    "Waits until a delivery reaches `state`, and returns its attempts. Without `event_id`, it examines the newest delivery, or the newest delivery of `type`. It gives up after `timeout_seconds`, and stops when the call is cancelled.",
   input: z.strictObject({
     event_id: eventId.optional(),
     type: z.string().min(1).max(200).optional().describe("the event type"),
@@ -70,11 +70,11 @@ export const waitFor = tool({
           code: found ? "wait_timeout" : "no_delivery",
           happened: found
             ? "The delivery did not reach the state in time."
-            : "No such delivery was made in time.",
+            : "No such delivery was found in time.",
           facts,
           untrusted,
           next_step: found
-            ? "Call timeline with its event_id. A retry may be scheduled for later: call wait_for again then."
+            ? "Call timeline with its event_id. If a retry is scheduled for later, call wait_for again then."
             : "Check that an endpoint is registered for the event type, then trigger the event again.",
         };
       }
@@ -88,10 +88,10 @@ const unresponsive = {
   code: "wait_timeout",
   happened: "The service did not respond in time.",
   next_step:
-    "Call wait_for again with a longer timeout_seconds. If it ends in this way again, ask the user to check the service.",
+    "Call wait_for again with a longer timeout_seconds. If the service still does not respond, ask the user to check it.",
 };
 
-/** Returns the number of attempts. Another service may send any value. */
+/** Returns the number of attempts, or 0 if the service sent an invalid number. */
 function attemptsOf({ attempts, attemptsMade }: Followed): number {
   const count = attemptsMade?.length ?? attempts;
   return Number.isFinite(count) ? count : 0;
@@ -120,6 +120,6 @@ function ending(found: Followed) {
     }),
     next_step: ok
       ? "Nothing needs to be done."
-      : "Call timeline with its event_id for the responses. After the fix, call replay.",
+      : "Call timeline with its event_id to see the responses. After the fix, call replay.",
   };
 }
