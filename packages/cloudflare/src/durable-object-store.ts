@@ -136,8 +136,7 @@ export function durableObjectStore<Id>(
       const read = async ([index, some]: readonly [number, readonly string[]]) => {
         const found = await shard(index).peek(some);
         // Compares the lengths, because a missing state would look like a missing record.
-        if (found.length !== some.length)
-          throw new Error(`Shard ${index} returned too few states.`);
+        if (found.length !== some.length) throw new Error(`Shard ${index} returned other states.`);
         some.forEach((key, at) => states.set(key, found[at]));
       };
       await Promise.all(Array.from(byShard, read));

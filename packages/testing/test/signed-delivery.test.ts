@@ -1,14 +1,19 @@
 import { describe, expect, test } from "vitest";
 import { signedDelivery, signedRequest } from "../src/index.js";
 
+const cyclic: Record<string, unknown> = {};
+cyclic["itself"] = cyclic;
+
 describe.each([
   ["signedDelivery", signedDelivery],
   ["signedRequest", signedRequest],
 ] as const)("%s", (_name, create) => {
   test.each([
     [undefined, "`event` is undefined."],
-    [() => ({}), "`event` is a function."],
-    [Symbol("event"), "`event` is a symbol."],
+    [() => ({}), "`event` is a value without a JSON form (function)."],
+    [Symbol("event"), "`event` is a value without a JSON form (symbol)."],
+    [{ id: 1n }, "`event` is a value without a JSON form (object)."],
+    [cyclic, "`event` is a value without a JSON form (object)."],
   ])("refuses an event without a body: %s", async (event, message) => {
     await expect(create(event)).rejects.toMatchObject({
       name: "ReceiverConfigError",

@@ -108,7 +108,7 @@ describeWithPostgres("the dead letters of pg-boss", () => {
       [`${world.queue}.dead`],
     );
     expect(await world.inbox.check()).toEqual([
-      expect.stringContaining(`1 jobs of the queue "${world.queue}.dead" keep other settings`),
+      expect.stringContaining(`The queue "${world.queue}.dead" has jobs with other settings (1)`),
     ]);
     expect(await world.inbox.setup()).toBe(true);
     expect([await days(), await world.inbox.check()]).toEqual([365, []]);

@@ -49,7 +49,7 @@ async function inJobs(queue: InboxQueue, name: string): Promise<readonly string[
   const count = await countDiffering(queue, name);
   if (count === 0) return [];
   return [
-    `${count} jobs of the queue "${name}" keep other settings, which pg-boss copied when it stored them. Call the inbox's setup(), which changes them.`,
+    `The queue "${name}" has jobs with other settings (${count}), which pg-boss copied when it stored them. Call the inbox's setup(), which changes them.`,
   ];
 }
 
