@@ -1,53 +1,53 @@
 export type ClockMode = "real" | "manual" | "accelerated";
 
-/** The item that a scheduled action concerns, for display. */
+/** Identifies the record that scheduled work belongs to, for display. */
 export interface DueItem {
   readonly kind: "attempt" | "send" | "timeout" | "delay";
   readonly id: string;
 }
 
-/** The sandbox's clock. All future work of the service is scheduled on it. */
+/** The sandbox's clock, on which the service schedules all future work. */
 export interface SandboxClock {
   readonly mode: ClockMode;
-  /** Epoch milliseconds. */
+  /** Returns the clock's time, in epoch milliseconds. */
   readonly now: () => number;
-  /** Real mode: the clock's offset from real time, in milliseconds. Otherwise 0. */
+  /** The clock's offset from real time in real mode, in milliseconds. 0 in the other modes. */
   readonly offsetMs: number;
   readonly nextDue: number | undefined;
   /**
-   * Moves time by `ms` and runs what becomes due, each at its own time. Resolves when all due work has finished. A
-   * receiver that takes longer than `patienceMs` of real time (an option of the clock, 1,000 by default) is left
-   * running while the clock moves on, so advancing by 15 s or more times out its attempt (A-10). Raise `patienceMs` for
-   * a slow receiver. Rejects with RangeError unless `ms` is 0 or more.
+   * Moves time forward by `ms` and runs all work that becomes due, each item at its own time. Resolves when that work
+   * has finished. For each receiver, the clock waits at most `patienceMs` of real time (a clock option, 1,000 by
+   * default), so advancing by 15 s or more times out an attempt that takes longer (A-10). Raise `patienceMs` for a slow
+   * receiver. Rejects with RangeError if `ms` is negative or leads beyond the year 9999.
    */
   readonly advance: (ms: number) => Promise<void>;
   /** Moves time to the next scheduled item and returns that item, or undefined if nothing is scheduled. */
   readonly advanceToNext: () => Promise<DueItem | undefined>;
 }
 
-/** The clock's interface for the rest of the sandbox. */
+/** The clock as the other parts of the sandbox use it. */
 export interface Scheduler extends SandboxClock {
   /**
    * Schedules `run` for `time`, or for {@link lastTime} if that is earlier. `run` is never called before this call
-   * returns. The returned function cancels it.
+   * returns. Returns a function that cancels the run.
    */
   readonly at: (time: number, item: DueItem, run: () => unknown) => () => void;
-  /** Cancels pending attempts and pending steps of sends, for a reset. */
+  /** Cancels scheduled attempts and scheduled steps of sends, for a reset or a rewind. */
   readonly clear: () => void;
-  /** Makes a moved clock wait no longer for the running work on an item, because that work waits for the clock. */
+  /** Stops a moving clock from waiting for running work on an item, because that work waits for the clock itself. */
   readonly park: (id: string) => void;
   readonly setMode: (mode: ClockMode, speed?: number) => void;
   readonly speed: number;
   /** Runs `work` when all moves of the clock have finished. Moves that begin meanwhile wait for it. */
   readonly afterMoves: <Result>(work: () => Result | Promise<Result>) => Promise<Result>;
-  /** Sets the clock back, or forward, to `state`, from which time continues. Ends all delays of requests. */
+  /** Sets the clock back or forward to `state`, and continues from there. Ends all delays that faults have caused. */
   readonly rewind: (state: ClockState) => void;
   /**
-   * Restores the clock after a restart, no earlier than `newest`. A clock that runs by itself also advances by the time
+   * Restores the clock after a restart, at `newest` or later. Unless the clock is manual, it also advances for the time
    * that the process was down.
    */
   readonly restore: (state: ClockState, newest?: number) => void;
-  /** Real mode: moves the clock forward to real time if it is behind. It is never set back. */
+  /** In real mode, moves a clock that is behind real time forward to it. Otherwise, does nothing. */
   readonly catchUp: () => void;
   readonly state: () => ClockState;
   readonly close: () => void;
@@ -60,9 +60,9 @@ export interface ClockOptions {
   /** The clock's initial time, in epoch milliseconds. Default: now. */
   readonly start?: number | undefined;
   /**
-   * How long a moved clock waits for receivers, in real time, before it continues to the next due time: 1 to 600,000
-   * ms, 1,000 by default. Only receivers that do not respond cause the full wait, and only once for each of their
-   * attempts.
+   * The longest real time for which a moving clock waits for receivers before it continues to the next due time: 1 to
+   * 600,000 ms, 1,000 by default. Only receivers that do not respond cause the full wait, and only once for each of
+   * their attempts.
    */
   readonly patienceMs?: number | undefined;
 }
@@ -70,8 +70,8 @@ export interface ClockOptions {
 export interface ClockState {
   readonly mode: ClockMode;
   readonly speed: number;
-  /** Epoch milliseconds, including a fraction. */
+  /** The clock's time, in epoch milliseconds, including a fraction. */
   readonly now: number;
-  /** The real time when the clock showed `now`. */
+  /** The real time when the clock showed `now`, in epoch milliseconds. */
   readonly wall: number;
 }

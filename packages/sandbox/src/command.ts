@@ -55,14 +55,14 @@ export const commandOptions = {
   scenario: {
     type: "string",
     value: "file",
-    text: "run a scenario, print its report and exit with 0 if the receiver meets all expectations, else 1; one that the package contains is selected by its name",
+    text: "run a scenario (a file, or the name of one in the package), print its report and exit with 0 if the receiver meets all expectations, otherwise with 1",
   },
   to: { type: "string", value: "url", text: "with --scenario: the URL of the receiver" },
   "secret-env": {
     type: "string",
     multiple: true,
     value: "name",
-    text: "with --scenario: environment variable with the signing secret; repeated for each secret that a rotation selects",
+    text: "with --scenario: environment variable with the signing secret; repeat it for each rotation of the secret",
   },
   open: { type: "boolean", text: "open the page in the default browser" },
   assumptions: { type: "boolean", text: "print all assumptions and their values, then exit" },
@@ -91,21 +91,21 @@ export interface CommandContext {
   readonly stdout: { readonly isTTY?: boolean; write(text: string): unknown };
   /** Closes the sandbox when aborted. */
   readonly signal: AbortSignal;
-  /** Writes JSON: `{"url":"http://127.0.0.1:4010"}`, the list of assumptions, or the report. Default false. */
+  /** Whether to write JSON: `{"url":"http://127.0.0.1:4010"}`, the assumptions, or the report. Default false. */
   readonly json?: boolean | undefined;
-  /** The environment variables with the secrets for a scenario. Default: those of the process. */
+  /** The environment variables from which `secret-env` reads a scenario's secrets. Default: `process.env`. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
 /**
  * Runs the command: serves the interface and the page until `signal` is aborted, prints the assumptions, or runs a
- * scenario and prints its report. The first line on stdout of a server contains the base URL. If `open` is true and no
+ * scenario and prints its report. A server first writes a line with its base URL to stdout. If `open` is true and no
  * browser can be opened, it writes one line to stderr and continues.
  *
  * @returns the exit code: 1 if a scenario's expectations were not all met, otherwise 0
  * @throws WebhookError (as a rejection) `wrong_usage` for an invalid value or scenario
  * @throws ReceiverConfigError (as a rejection) `invalid_option`, `unknown_option`, as `createSandbox` does
- * @throws Error (as a rejection) if the port is taken or the data file cannot be used
+ * @throws Error (as a rejection) if the port is in use or the data file cannot be used
  *
  * @example
  * ```ts
@@ -163,7 +163,7 @@ export async function runCommand(
   }
 }
 
-/** Options that have no effect on a scenario, which has its own clock and assumptions and serves no page. */
+/** The options that `--scenario` excludes: a scenario has its own clock and assumptions, and serves no page. */
 const serverOptions = ["set", "clock", "smtp", "allow-host", "open", "assumptions"] as const;
 
 async function runFile(
@@ -195,7 +195,7 @@ async function runFile(
 const seedFrom = ({ seed }: CommandValues) =>
   seed === undefined ? undefined : numberFrom("seed", seed, 2 ** 32 - 1);
 
-/** Whether an option was given. Some parsers set absent options to false or to an empty list. */
+/** Whether an option was given. False and an empty list count as absent, because some parsers set them. */
 const isGiven = (value: CommandValues[keyof CommandValues]) =>
   Array.isArray(value) ? value.length > 0 : value !== undefined && value !== false;
 

@@ -16,9 +16,9 @@ interface WorldListeners {
 }
 
 /**
- * Opens the state, and creates the parts that share it.
+ * Opens the state, and creates the parts of the world that use it.
  *
- * @param secret returns the signing secrets, in place of generated ones
+ * @param secret returns each new signing secret, in place of a generated one
  */
 export function createWorld(
   { data, seed, clock, ledger, limits, log }: ResolvedOptions,
@@ -36,7 +36,7 @@ export function createWorld(
     onError: (error) => log(`the data file could not be written: ${String(error)}`),
   });
   const retention = createRetention(state, limits);
-  // The number of starts is part of the seed. Otherwise, new ids would repeat those of older records.
+  // The number of starts is part of the seed, so that new ids do not repeat those of records in the data file.
   const starts = Number(state.settings.get("starts")?.value ?? 0);
   state.settings.put({ id: "starts", value: starts + 1 });
   const ids = createIds(seed === undefined ? undefined : `${seed} ${starts}`, secret);

@@ -1,6 +1,6 @@
 import { WebhookError } from "@svc-webhooks/core";
 
-/** The error codes of the interface document, followed by the assumed ones. */
+/** The error codes of the interface document, followed by those that the sandbox assumes. */
 export type ErrorCode =
   | "authentication_required"
   | "missing_idempotency_key"
@@ -25,7 +25,7 @@ export interface ErrorDetails {
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-/** An error response: thrown anywhere below a route, and written in one place. */
+/** An error that becomes an error response. Any code that serves a route may throw it. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
   readonly status: number;
@@ -45,7 +45,7 @@ export class ApiError extends Error {
 export const messageOf = (error: unknown): string =>
   error instanceof Error ? error.message : String(error);
 
-/** The error of a command or a function that was called in a wrong way. */
+/** Returns the error for a command or a function that was called with wrong arguments. */
 export const wrongUsage = (message: string): WebhookError =>
   new WebhookError("wrong_usage", message);
 
@@ -57,7 +57,7 @@ export const conflict = (message: string): ApiError => new ApiError(409, "confli
 export const notFound = (param: string, message: string): ApiError =>
   new ApiError(404, "not_found", message, { param });
 
-/** Returns the ApiError to respond with. Any other error is a failure of the sandbox, and is logged. */
+/** Returns `error` if it is an ApiError. Logs any other error as a failure of the sandbox, and returns a 500 for it. */
 export function asRefusal(error: unknown, log: (line: string) => void): ApiError {
   if (error instanceof ApiError) return error;
   log(error instanceof Error ? (error.stack ?? error.message) : String(error));

@@ -3,12 +3,12 @@ import type { Ids } from "./lib/ids.js";
 import type { FaultKind, FaultRecord } from "./state/records.js";
 import type { State } from "./state/state.js";
 
-/** Returns the status of a fault of kind `status`. */
+/** Returns the response status that a fault of kind `status` causes. */
 export const faultStatus = ({ status = 500 }: FaultRecord): number => status;
 
 /**
- * Returns the delay of a fault of kind `slow`, or the time for which one of kind `reorder` holds a delivery, in
- * milliseconds.
+ * Returns the delay that a fault of kind `slow` causes, or the longest time for which a fault of kind `reorder` holds a
+ * delivery, in milliseconds.
  */
 export const faultDelayMs = ({ kind, delayMs }: FaultRecord): number =>
   delayMs ?? (kind === "reorder" ? 60_000 : 1_000);
@@ -16,7 +16,7 @@ export const faultDelayMs = ({ kind, delayMs }: FaultRecord): number =>
 export const slotsLeft = ({ slots, cancelled }: FaultRecord): number =>
   cancelled ? 0 : slots.filter(({ usedBy }) => usedBy === undefined).length;
 
-/** The kinds that change deliveries, not requests. */
+/** The kinds that change deliveries, so that their target must be an endpoint. */
 const forEndpoints: ReadonlySet<FaultKind> = new Set(["duplicate", "reorder", "drop", "mutate"]);
 
 interface Waiting {
@@ -26,7 +26,7 @@ interface Waiting {
 
 /** Manages the faults that the developer has set up for an endpoint (`we_…`) or a route (`POST /v1/emails`). */
 export function createFaults(state: State, ids: Ids) {
-  /** Yields the faults for `target` that have a use left, oldest first. */
+  /** Yields the faults for `target` that have an unused slot, oldest first, each with that slot. */
   function* waiting(target: string) {
     for (const fault of state.faults.all()) {
       const slot =
@@ -69,14 +69,14 @@ export function createFaults(state: State, ids: Ids) {
       return state.faults.put(fault);
     },
     /**
-     * Uses the oldest remaining fault for `target`, except those that hold deliveries. `usedBy` is the call or delivery
-     * that it affects.
+     * Uses, and returns, the oldest remaining fault for `target` that does not hold deliveries. `usedBy` is the id of
+     * the call or delivery that the fault affects.
      */
     take(target: string, usedBy: string): FaultRecord | undefined {
       for (const one of waiting(target)) if (one.fault.kind !== "reorder") return use(one, usedBy);
       return undefined;
     },
-    /** Uses the oldest remaining fault for `target` if it holds deliveries. */
+    /** Uses, and returns, the oldest remaining fault for `target` if that fault holds deliveries. */
     hold(target: string, usedBy: string): FaultRecord | undefined {
       const [oldest] = waiting(target);
       return oldest?.fault.kind === "reorder" ? use(oldest, usedBy) : undefined;

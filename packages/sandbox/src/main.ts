@@ -27,7 +27,7 @@ const help = () => {
   });
   return `Usage: svc-webhooks-sandbox [options]
 
-Simulates the whole service on this machine. The first line on stdout contains its base URL.
+Simulates the whole service on this machine. The first line of output contains the base URL.
 
 ${lines.join("")}`;
 };
@@ -46,12 +46,12 @@ function readVersion(): string {
   return (JSON.parse(text) as { readonly version: string }).version;
 }
 
-/** Milliseconds after which a line reports that the sandbox is still closing. */
+/** The time from a signal to the line that reports that the sandbox is still closing, in milliseconds. */
 const noticedMs = 500;
 
 const stopping = new AbortController();
 
-/** The first signal closes the sandbox. A second one exits immediately. */
+/** Closes the sandbox at the first signal, and exits immediately at the second. */
 for (const [signal, code] of [
   ["SIGINT", 130],
   ["SIGTERM", 0],
@@ -82,7 +82,7 @@ async function main(args: readonly string[]): Promise<void> {
   process.exitCode = code;
 }
 
-// `--assumptions | head` closes the pipe early.
+// Exits quietly if the reader of stdout closes it early, as in `--assumptions | head`.
 process.stdout.on("error", () => process.exit());
 
 try {

@@ -12,12 +12,12 @@ export interface SandboxOptions {
   /**
    * `"real"` (default); `"manual"`, which stands still until `clock.advance()`; or `"accelerated"`, 60 times as fast as
    * real time, or `speed` times (more than 0, at most 999,999). `start` is in epoch milliseconds, at most
-   * 253,402,214,400,000: the clock ends with the year 9999. `advance` waits `patienceMs` of real time for a receiver: 1
-   * to 600,000, 1,000 by default.
+   * 253,402,214,400,000: the clock ends with the year 9999. `advance` waits at most `patienceMs` of real time for a
+   * receiver: 1 to 600,000, 1,000 by default.
    *
-   * A data file keeps its clock, and time never goes back. Without this option, the file's mode is kept. `"real"`
-   * without `start` then begins at the machine's time, unless the file's time is later, in which case that offset
-   * remains.
+   * A data file stores its clock, whose time never goes back. Without this option, the clock keeps the file's mode.
+   * `"real"` without `start` continues at the machine's time, or at the file's time if that is later; the clock then
+   * stays ahead by the difference.
    */
   readonly clock?:
     | ClockMode
@@ -32,8 +32,8 @@ export interface SandboxOptions {
   readonly data?: string | undefined;
   /**
    * Values of assumptions by their id: `{ "A-06": "reject" }`. A-04 also accepts a map from occasions to types, and
-   * A-07 a function. `sandbox.assumptions()` lists all words. The values are not saved. They override the values in the
-   * data file, which keeps those that were chosen over HTTP.
+   * A-07 a function. `sandbox.assumptions()` lists all words. These values are not saved. They override the values in
+   * the data file, which stores only values that were selected over HTTP.
    */
   readonly assumptions?: Readonly<Partial<Record<AssumptionId, unknown>>> | undefined;
   /** Makes ids and secrets repeatable. Each start with the same data file has a different sequence. Default: random. */
@@ -43,8 +43,8 @@ export interface SandboxOptions {
   /** Host names, besides localhost, under which `listen()` serves requests, with any port. Default: none. */
   readonly allowHosts?: readonly string[] | undefined;
   /**
-   * The maximum number of deliveries, and of calls, to keep: 1 or more. The oldest finished ones are dropped first,
-   * and pending ones never. Default 10,000.
+   * The maximum number of deliveries, and of calls, to keep: 1 or more. The oldest finished ones are dropped first;
+   * pending ones are never dropped. Default 10,000.
    */
   readonly maxDeliveries?: number | undefined;
   /** The maximum number of bytes of requests, responses and emails to keep. Default 64 MiB. */
@@ -53,11 +53,11 @@ export interface SandboxOptions {
    * Resolves the host names of endpoints, except localhost, which is always loopback. Default: the system's resolver.
    */
   readonly lookup?: Lookup | undefined;
-  /** Receives lines for the operator. Default: prints them on stderr. */
+  /** Receives each log line for the operator. Default: prints it to stderr. */
   readonly log?: ((line: string) => void) | undefined;
 }
 
-/** The validated options, with their defaults. */
+/** The validated options, with defaults in place of absent ones. */
 export type ResolvedOptions = ReturnType<typeof resolveOptions>;
 
 export interface SmtpServer {
@@ -80,7 +80,7 @@ const names: readonly (keyof SandboxOptions)[] = [
 
 const clockModes: ReadonlySet<unknown> = new Set(["real", "manual", "accelerated"]);
 
-/** @throws ReceiverConfigError `invalid_option`, `unknown_option` */
+/** Validates the options, and applies the defaults. @throws ReceiverConfigError `invalid_option`, `unknown_option` */
 export function resolveOptions(options: SandboxOptions) {
   assertOptions(options, names);
   const {
@@ -110,7 +110,7 @@ export function resolveOptions(options: SandboxOptions) {
     assertValid(isNumber, name, `\`${name}\` must be a whole number that is at least ${min}.`);
   }
   return {
-    /** Undefined if not specified: a restart then continues in the mode of the data file. */
+    /** Undefined if the option is absent, so that a restart continues in the mode of the data file. */
     clock: clockFrom(options.clock),
     data,
     seed,
@@ -119,14 +119,15 @@ export function resolveOptions(options: SandboxOptions) {
     limits: { maxDeliveries, maxBytes },
     lookup,
     log,
-    /** The ledger with the assumptions of the options. */
+    /** The ledger, in which the assumptions from the options are selected. */
     ledger: ledgerWith(assumptions),
     assumptions: assumptions as Readonly<Record<string, unknown>>,
   };
 }
 
 /**
- * Shared by all sandboxes of a process, so that lines that are reported once per `log` function are printed only once.
+ * Prints a line. All sandboxes of a process share this function, so that lines that are reported once per `log`
+ * function are printed only once.
  */
 const toStderr = (line: string) => void process.stderr.write(`svc-webhooks sandbox: ${line}\n`);
 
@@ -170,7 +171,7 @@ function smtpFrom(smtp: string | undefined): SmtpServer | undefined {
     "smtp",
     "`smtp` must be the URL of a server on this machine, such as smtp://127.0.0.1:1025, without credentials or TLS. Start such a server first, for example Mailpit.",
   );
-  // The address is fixed, so that no resolver can send emails elsewhere.
+  // `localhost` becomes a fixed address, so that no resolver can direct emails elsewhere.
   return { host: host === "[::1]" ? "::1" : "127.0.0.1", port: Number(port) };
 }
 

@@ -9,20 +9,21 @@ import { sqliteJournal } from "./state/sqlite-journal.js";
 import { referencesIn, stringsIn } from "./scenario/template.js";
 
 export interface RunScenarioOptions {
-  /** The URL of the receiver, which replaces `{receiver}`. Required if the scenario refers to it. */
+  /** The URL of the receiver, which replaces `{receiver}`. Required if the scenario contains that reference. */
   readonly to?: string | undefined;
   /**
-   * The signing secrets, `whsec_…`: the first one for endpoints, and one more for each rotation. Default: random ones,
-   * with which no receiver can verify a signature.
+   * The signing secrets (`whsec_…`): the first for new endpoints, and one more for each rotation. Default: random
+   * secrets, with which no receiver can verify the signatures.
    */
   readonly secrets?: readonly string[] | undefined;
-  /** The SQLite file that keeps the state of the run. It must be new, or from an earlier run. Default: memory. */
+  /** The SQLite file that stores the run's state. It must be new, or from an earlier run. Default: memory. */
   readonly data?: string | undefined;
-  /** Makes ids repeatable. A receiver that remembers ids then treats a second run as duplicates. Default: random. */
+  /** Makes ids repeatable. A receiver that stores ids then treats a second run as duplicates. Default: random. */
   readonly seed?: number | undefined;
   /**
-   * How long the clock waits for a receiver, in milliseconds of real time: 1 to 600,000. After that, the attempt times
-   * out as soon as the scenario moves the clock by as much. Default: the time limit of an attempt (A-10), 15,000.
+   * The longest real time for which the clock waits for a receiver, in milliseconds: 1 to 600,000. After that, the
+   * attempt times out once the scenario moves the clock past the attempt's time limit (A-10). Default: that limit,
+   * 15,000 ms.
    */
   readonly patienceMs?: number | undefined;
   /** Ends the run when aborted: the promise rejects with the signal's reason. */
@@ -38,17 +39,17 @@ const names: readonly (keyof RunScenarioOptions)[] = [
   "signal",
 ];
 
-/** The time at which each run begins on its own clock, so that the times of two runs are the same. */
+/** The time at which the clock of each run starts, so that two runs have the same times. */
 const startedAt = Date.UTC(2026, 0, 1);
 
 /**
  * Runs a scenario in a sandbox of its own, on a manual clock, and reports which expectations the receiver met. All
- * requests go to the server of `to`, on a loopback address. The file cannot select another one, and cannot put a secret
- * into a request.
+ * deliveries go to the server of `to`, on a loopback address. The scenario cannot select another server, and cannot put
+ * a secret into a request.
  *
  * @param scenario the parsed JSON of a scenario file, see docs/scenarios.md
- * @throws WebhookError (as a rejection) `wrong_usage` if the scenario is invalid, with the path in the file and the fix,
- *   or if it does not fit the options. The mistakes of some steps only show when they run
+ * @throws WebhookError (as a rejection) `wrong_usage` if the scenario is invalid, with the path in the file and the
+ *   fix, or if it does not fit the options. Some errors show only when a step runs
  * @throws ReceiverConfigError (as a rejection) `unknown_option`, `invalid_option`
  * @throws Error (as a rejection) if the data file cannot be used
  *
@@ -117,7 +118,7 @@ export async function runScenario(
     const useSecret = (index: number) => {
       secret = secrets[index];
     };
-    // A running move of the clock ends when the sandbox is closed.
+    // Closing the sandbox ends a running move of the clock, which would otherwise delay the rejection.
     signal?.addEventListener("abort", () => void assembly.sandbox.close(), { once: true });
     return await runSteps(assembly, parsed, {
       to,
@@ -139,7 +140,7 @@ function asUsage<Result>(work: () => Result): Result {
   }
 }
 
-/** @throws WebhookError `wrong_usage` if the scenario needs a URL or secrets that are missing */
+/** Checks that the URL and the secrets suffice for a scenario. @throws WebhookError `wrong_usage` if they do not */
 function assertFits({ steps }: Scenario, to: string | undefined, secrets: readonly string[]): void {
   const needsUrl = stringsIn(steps).some((text) => referencesIn(text).includes("receiver"));
   if (needsUrl && to === undefined)
@@ -151,22 +152,22 @@ function assertFits({ steps }: Scenario, to: string | undefined, secrets: readon
   const rotations = steps.filter(isRotation).length;
   if (secrets.length > 0 && secrets.length < rotations + 1)
     throw wrongUsage(
-      `The scenario rotates the secret ${rotations === 1 ? "once" : `${rotations} times`}, so it needs ${rotations + 1} secrets, all of which the receiver accepts. Repeat --secret-env NAME.`,
+      `The scenario rotates the secret ${rotations === 1 ? "once" : `${rotations} times`}, so it needs ${rotations + 1} secrets, all of which the receiver must accept. Repeat --secret-env NAME.`,
     );
 }
 
 const isHttpUrl = (text: string) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
 
-/** Whether a step gives an endpoint a new secret. */
+/** Whether a step rotates an endpoint's secret. */
 const isRotation = (step: Scenario["steps"][number]): boolean =>
   ("request" in step && step.request.path.endsWith(":rotate-secret")) ||
   ("action" in step && step.action === "rotate-secret");
 
-/** The kinds of records that a run would remove. */
+/** The kinds of records that a user may want to keep. A run removes all records. */
 const kept: ReadonlySet<string> = new Set(["call", "endpoint", "domain", "fault", "checkpoint"]);
 
 /**
- * Checks that a data file is new, or from an earlier run, before anything in it is changed.
+ * Checks that a data file is new, or from an earlier run, before the run changes anything in it.
  *
  * @throws WebhookError `wrong_usage` if the run would remove other data
  */
@@ -188,7 +189,7 @@ function assertOwnData(data: string): void {
     );
 }
 
-/** Empties the sandbox, and sets its clock. */
+/** Empties the sandbox, sets its clock, and marks its data file as that of a scenario. */
 function prepare(
   { sandbox, service: { state, clock } }: ReturnType<typeof assemble>,
   name: string,

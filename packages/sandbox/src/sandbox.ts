@@ -28,38 +28,38 @@ export interface Sandbox {
    */
   readonly fetch: (request: Request) => Promise<Response>;
   /**
-   * Serves on 127.0.0.1, or on all IPv4 addresses if `address` is `"0.0.0.0"`, as a container needs it. Every client
-   * that can reach the port can then use the sandbox. Port 0 selects a free port. Rejects with Error if the port is taken, or after
-   * `close()`.
+   * Serves on 127.0.0.1, or on all IPv4 addresses if `address` is `"0.0.0.0"`, which containers need. Every client that
+   * can reach the port can then use the sandbox. Port 0 selects a free port. Rejects with Error if the port is in use,
+   * or after `close()`.
    *
    * @throws ReceiverConfigError (as a rejection) `invalid_option` for another address
    */
   readonly listen: (port?: number, address?: BindAddress) => Promise<Listening>;
   /**
    * Passes all deliveries to a function in this process, whatever their URL. Undefined restores delivery over HTTP.
-   * @throws ReceiverConfigError `invalid_option` if `handler` is something else
+   * @throws ReceiverConfigError `invalid_option` if `handler` is neither a function nor undefined
    */
   readonly deliverTo: (handler: Handler | undefined) => void;
   readonly clock: SandboxClock;
   readonly assumptions: () => readonly AssumptionState[];
   /**
-   * Keeps a copy of the whole state: all records, pending deliveries, faults, assumptions, the clock, and the position in
-   * the sequence of a `seed`. At most 5 checkpoints are kept, in the data file too if there is one. The state of
-   * receivers is not part of it.
+   * Keeps a copy of the whole state: all records, pending deliveries, faults, assumptions, the clock, and the position
+   * in the sequence of a `seed`. At most 5 checkpoints are kept, and a data file stores them too. A checkpoint does not
+   * include the state of receivers.
    *
-   * @param name 1 to 60 letters, digits, hyphens and underscores; an earlier checkpoint of this name is replaced. Default
-   *   `checkpoint`.
+   * @param name 1 to 60 letters, digits, hyphens and underscores; an earlier checkpoint of this name is replaced.
+   *   Default `checkpoint`.
    * @throws Error (as a rejection) with the `code` `invalid_request` or `conflict`, or if the sandbox is closed
    */
   readonly checkpoint: (name?: string) => Promise<void>;
   /**
-   * Restores the state of a checkpoint, also after a restart with `data`. The clock goes back too. Attempts that were
-   * running at the checkpoint are made again. Checkpoints remain. With a `seed`, the same steps then lead to the same
-   * ids and secrets.
+   * Restores the state of a checkpoint, including the clock. With `data`, this works after a restart too. Attempts that
+   * were running at the checkpoint are made again. All checkpoints remain. With a `seed`, the same steps then lead to
+   * the same ids and secrets.
    *
    * @param name Default `checkpoint`.
-   * @throws Error (as a rejection) with the `code` `not_found`, or `conflict` while a recording runs that began later; or
-   *   if the sandbox is closed
+   * @throws Error (as a rejection) with the `code` `not_found`, with `conflict` while a recording is running that began
+   *   after the checkpoint, or if the sandbox is closed
    */
   readonly rewind: (name?: string) => Promise<void>;
   /** Removes all data, faults and checkpoints, and restores the assumptions that the sandbox was created with. */
@@ -106,13 +106,13 @@ export interface Assembly {
 }
 
 interface OwnRules {
-  /** Returns the signing secrets, in place of generated ones. */
+  /** Returns each new signing secret, in place of a generated one. */
   readonly secret?: (() => string) | undefined;
-  /** Returns the reason why an endpoint cannot have this URL, before A-21 applies. */
+  /** Returns the reason why an endpoint cannot have this URL, or undefined if A-21 decides. */
   readonly refuseUrl?: (url: string) => string | undefined;
 }
 
-/** Assembles a sandbox: first what is shared, then the service, then the handlers of requests. */
+/** Assembles a sandbox: first the shared parts, then the service, then the request handlers. */
 export function assemble(options: SandboxOptions, own: OwnRules = {}): Assembly {
   const resolved = resolveOptions(options);
   const { data, assumptions, ledger } = resolved;
@@ -180,7 +180,7 @@ interface Parts {
   readonly servers: ReturnType<typeof createServers>;
 }
 
-/** Returns the interface of an assembled sandbox, which is open until `close` is called. */
+/** Returns the public interface of an assembled sandbox. The sandbox is open until `close` is called. */
 function openSandbox({ service, destinations, site, relay, handle, servers }: Parts): Sandbox {
   let closed: Promise<void> | undefined;
   const assertOpen = () => {
@@ -214,12 +214,12 @@ function openSandbox({ service, destinations, site, relay, handle, servers }: Pa
   };
 }
 
-/** Stands for the call of an action that does not appear in the timeline. */
+/** Throws, because an action that does not appear in the timeline must not create a call. */
 const notACall = (): never => {
   throw new TypeError("This action does not appear in the timeline.");
 };
 
-/** Returns the members of a sandbox that run the actions of checkpoints. */
+/** Returns the members of a sandbox that take checkpoints and rewind to them. */
 function checkpointing(
   perform: Perform,
   assertOpen: () => void,
@@ -238,7 +238,7 @@ function checkpointing(
   };
 }
 
-/** Resumes what the last process left: the clock, unfinished sends and pending deliveries. */
+/** Restores the saved clock and assumptions, and resumes unfinished sends and pending deliveries. */
 function resume(
   service: Service,
   { clock: chosen, data, assumptions }: Pick<ResolvedOptions, "clock" | "data" | "assumptions">,
@@ -257,16 +257,16 @@ function resume(
   for (const { id, value } of state.settings.all()) {
     if (!id.startsWith("A-")) continue;
     const choice = ledger.choose(id, value);
-    // Older versions saved API keys in the file (A-23).
+    // Removes API keys from the file, where older versions saved them (A-23).
     if (choice.saved !== value) state.settings.put({ id, value: choice.saved });
-    // Options given at this start take precedence.
+    // The options of this start take precedence over saved values.
     if (assumptions[id] === undefined) choice.select();
   }
   resumeWork(service);
   saveClock(service);
 }
 
-/** Logs a clock mode that comes from the data file, because it may be the reason that no retries run. */
+/** Logs a manual or accelerated mode that comes from the data file, because it changes when retries run. */
 function noteClock({ clock, log }: Service, data = ""): void {
   if (clock.mode === "manual")
     log(
@@ -278,7 +278,7 @@ function noteClock({ clock, log }: Service, data = ""): void {
     );
 }
 
-/** Returns the clock that users see. Each move is saved. */
+/** Returns the public clock, which saves its state after each move. */
 const savedClock = (service: Service): SandboxClock => {
   const { clock, state } = service;
   const saved = async <Result>(move: Promise<Result>): Promise<Result> => {
@@ -308,7 +308,7 @@ function saveClock({ state, clock }: Service): void {
   state.commitSoon();
 }
 
-/** Rejects as the global `fetch` does when the connection is lost. */
+/** Rejects as the global `fetch` does if the connection closes, or stays silent until the request is aborted. */
 async function failedFetch({ signal }: Request, lost: "closed" | "silent"): Promise<never> {
   if (lost === "silent") await aborted(signal);
   throw new TypeError("fetch failed", {

@@ -26,17 +26,17 @@ export interface SiteContext {
   readonly isKept: boolean;
 }
 
-/** The headers of every response: the page and its data are for this origin only, and change with each request. */
+/** The headers of every response. They prevent caching, and access to the page and its data from other origins. */
 const headers = {
   "Cache-Control": "no-store",
   "Cross-Origin-Opener-Policy": "same-origin",
   "Cross-Origin-Resource-Policy": "same-origin",
-  // Under `no-referrer`, Chromium sends `Origin: null` with the page's own forms.
+  // Not `no-referrer`, under which Chromium sends `Origin: null` with the page's own forms.
   "Referrer-Policy": "same-origin",
   "X-Content-Type-Options": "nosniff",
 };
 
-/** Returns the recorder, and makes the page notice when a recording starts or stops. */
+/** Returns a recorder that also notifies the page when a recording starts or stops. */
 const noticed = (recorder: Recorder, stream: Pick<Stream, "note">): Recorder => ({
   ...recorder,
   start() {
@@ -49,7 +49,7 @@ const noticed = (recorder: Recorder, stream: Pick<Stream, "note">): Recorder => 
   },
 });
 
-/** Resets and rewinds the sandbox, and returns the facts about it that the page shows. */
+/** Returns functions that reset and rewind the sandbox, and that return the facts about it that the page shows. */
 function createEras(
   { service, retention, restoreAssumptions, ...context }: SiteContext,
   stream: Stream,
@@ -86,7 +86,7 @@ function createEras(
       context.saveClock();
       begin({ ...era, stray: undefined, rewoundAt: clock.now() });
     },
-    /** Records a request that was probably meant for a receiver. */
+    /** Records a request that was probably meant for the interface, but has another path. */
     noteStray(stray: Stray): void {
       era = { ...era, stray };
     },

@@ -11,6 +11,6 @@ export interface World {
   readonly clock: Scheduler;
   readonly ids: Ids;
   readonly faults: Faults;
-  /** Prints a line for the operator. It contains no body, address or key. */
+  /** Prints a line for the operator. The line must not contain a body, an address or a key. */
   readonly log: (line: string) => void;
 }

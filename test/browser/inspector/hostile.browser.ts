@@ -83,7 +83,7 @@ describeWithBrowser("hostile texts", () => {
     await visit(page, `/?item=${id}&attempt=1`);
     expect(await marksIn(page, "#response pre")).toEqual(marks);
     expect(await page.locator("#response").innerText()).toContain("16,384 of ");
-    await page.locator("#response").getByText("Show all that are kept").click();
+    await page.locator("#response").getByText("Show all stored bytes").click();
     await expect
       .poll(async () => (await page.locator("#response pre").innerText()).length)
       .toBeGreaterThan(60_000);

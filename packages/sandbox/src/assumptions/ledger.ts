@@ -19,11 +19,11 @@ export interface AssumptionState {
   readonly used_by: readonly string[];
 }
 
-/** A valid value of an assumption that has not been selected yet. */
+/** A valid value for an assumption, which takes effect when it is selected. */
 export interface Choice {
-  /** `A-06` */
+  /** The id of the assumption, such as `A-06`. */
   readonly id: AssumptionId;
-  /** The value as stored in a data file. `choose` also accepts it. It contains no API keys. */
+  /** The value as a data file stores it, without API keys. `choose` accepts it too. */
   readonly saved: unknown;
   readonly select: () => AssumptionState;
 }
@@ -32,11 +32,11 @@ export interface Choice {
 export interface Ledger {
   readonly get: <Name extends Setting>(setting: Name) => Settings[Name];
   /**
-   * Selects another value: a word of the table, or, in process, any value that its `parse` accepts.
+   * Selects another value: a word of the table or, in process, any value that the assumption's `parse` accepts.
    * @throws ApiError 404 for an unknown id, 400 for a value that the assumption does not accept
    */
   readonly set: (id: string, value: unknown) => AssumptionState;
-  /** Like `set`, but in two steps, so that the choice can be stored before it takes effect. @throws as `set` does */
+  /** Like `set`, but leaves the selection to the caller, so that the value can be saved first. @throws as `set` does */
   readonly choose: (id: string, value: unknown) => Choice;
   readonly list: () => readonly AssumptionState[];
   /** Returns the values by id, as `choose` accepts them and without API keys. Functions and objects are left out. */
@@ -45,7 +45,7 @@ export interface Ledger {
 
 const duration = "is a number followed by ms, s, m or h, such as 500ms, 1s or 5m";
 
-/** The format of each placeholder that an alternative may contain, as a sentence. */
+/** For each placeholder that an alternative may contain, a sentence that describes its format. */
 const forms: Readonly<Record<string, string>> = {
   "<delay>": `A delay ${duration}.`,
   "<duration>": `A duration ${duration}.`,

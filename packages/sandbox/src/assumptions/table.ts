@@ -2,15 +2,15 @@ import { hashedKey, maskedKey } from "../lib/mask.js";
 import { parseDuration, parseSize } from "../lib/units.js";
 
 /*
- * Everything that the interface document leaves open and the sandbox has to decide, as data: what is
- * assumed, and which words select something else. `docs/` and `/_sandbox/assumptions` show this table.
+ * The table of assumptions: everything that the interface document leaves open and the sandbox has to decide. Each row
+ * contains the default and the words that select alternatives. `docs/` and `/_sandbox/assumptions` show this table.
  */
 
-/** The details of an event that the body of a delivery contains. */
+/** The facts about an event that a delivery's body contains. */
 export interface EventFacts {
   readonly event_id: string;
   readonly type: string;
-  /** ISO 8601, UTC. */
+  /** The time of the event, as ISO 8601 in UTC. */
   readonly created_at: string;
   readonly data: Readonly<Record<string, unknown>>;
 }
@@ -25,7 +25,7 @@ export type Occasion =
   | "domain.verified"
   | "domain.failed";
 
-/** The event type that each occasion raises; undefined for none. */
+/** The event type that each occasion raises. An occasion without a type raises no event. */
 export type EmitMap = Readonly<Partial<Record<Occasion, string>>>;
 
 export interface SuccessRule {
@@ -93,13 +93,13 @@ export type Setting = keyof Settings;
 export interface Assumption<Name extends Setting = Setting, Id extends string = string> {
   readonly id: Id;
   readonly setting: Name;
-  /** The default assumption, in one sentence. */
+  /** A description of the default assumption. */
   readonly text: string;
   /** The word that selects the default. */
   readonly default: string;
-  /** The words that select something else; `<…>` stands for a value. */
+  /** The words that select alternatives. `<…>` is a placeholder for a value. */
   readonly alternatives: readonly string[];
-  /** The places that it affects: operations such as `POST /v1/emails`, or `deliveries`. */
+  /** The parts of the service that the assumption affects: operations such as `POST /v1/emails`, or `deliveries`. */
   readonly usedBy: readonly string[];
   /**
    * Returns the value that `word` selects, or undefined if it selects none. In process, `word` may be an object or a

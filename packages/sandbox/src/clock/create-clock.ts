@@ -21,7 +21,7 @@ export function createClock(options: ClockOptions = {}): Scheduler {
     runner.arm();
   };
 
-  /** The most recent move. Moves of the clock run one after another. */
+  /** The most recent move of the clock. The next move begins when it has finished. */
   let moving: Promise<unknown> = Promise.resolve();
   const afterOthers = <Result>(move: () => Result | Promise<Result>): Promise<Result> => {
     const result = moving.then(move);

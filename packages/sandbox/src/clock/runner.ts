@@ -10,17 +10,17 @@ interface Entry {
   readonly run: () => unknown;
 }
 
-/** The most entries that one turn of the event loop starts, so that ten thousand due items do not block it. */
+/** The maximum number of entries that a turn of the event loop starts, so that 10,000 due items do not block it. */
 const batch = 25;
 
 /**
- * Milliseconds after which a turn starts no more entries. Entries vary in cost: one event may go to a hundred
- * endpoints.
+ * The time, in milliseconds, after which a turn starts no more entries. It is needed because entries vary in cost: one
+ * event may go to a hundred endpoints.
  */
 const longestTurn = 5;
 
 /**
- * Runs entries when they are due. It is in one of four states:
+ * Runs entries when they are due. The runner is in one of four states:
  *
  * - **idle**: nothing is due. A timer waits for the earliest entry, unless time stands still. `arm` finds an entry due
  *   → firing.
@@ -54,7 +54,7 @@ export function createRunner(time: Time, patienceMs = 1_000) {
     if (isDue()) turn ??= setImmediate(fire);
     else if (time.rate > 0) {
       timer = setTimeout(arm, Math.min(Math.ceil((next - time.exact()) / time.rate), longestTimer));
-      // A test that forgets to close its sandbox must still be able to exit.
+      // The timer does not keep the process alive, so that a test that forgets to close its sandbox can exit.
       timer.unref();
     }
   };
@@ -78,7 +78,7 @@ export function createRunner(time: Time, patienceMs = 1_000) {
       leftRunning.delete(entry);
       if (running.delete(entry)) scheduleCheck?.();
     };
-    // Due work reports its own failures. None of them may stop the process or the clock.
+    // Failures are ignored here: due work reports them itself, and they must not stop the process or the clock.
     const work = async () => entry.run();
     work().then(end, end);
   };
@@ -131,7 +131,7 @@ export function createRunner(time: Time, patienceMs = 1_000) {
   };
 }
 
-/** Moves one entry for an item from a set to the other. Entries for the same item are interchangeable. */
+/** Moves one entry for an item from one set to the other. Entries for the same item are interchangeable. */
 function moveOne(id: string, from: Set<Entry>, to: Set<Entry>): void {
   for (const entry of from) {
     if (entry.item.id !== id || entry.item.kind === "delay") continue;

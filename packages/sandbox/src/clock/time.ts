@@ -14,7 +14,7 @@ function rateOf(mode: ClockMode, speed = 60): number {
   return rates[mode];
 }
 
-/** The time of a clock: `base` plus the real time since `wallBase`, times `rate`. Only a rewind sets it back. */
+/** Creates a clock's time: `base` plus `rate` times the real time since `wallBase`. Only a rewind sets it back. */
 export function createTime({ mode = "real", speed, start }: ClockOptions) {
   let rate = rateOf(mode, speed);
   let wallBase = wall();
@@ -53,7 +53,8 @@ export function createTime({ mode = "real", speed, start }: ClockOptions) {
     restore(state: ClockState, newest: number) {
       setMode(state.mode, state.speed);
       base = state.now;
-      // The machine's clock may have been set back. A killed process did not save its latest time.
+      // `wallBase` must not be in the future, although the machine's clock may have been set back. `newest` may be
+      // later than the saved time, because a killed process did not save its latest time.
       wallBase = Math.min(state.wall, wall());
       base += Math.max(0, newest - exact());
     },

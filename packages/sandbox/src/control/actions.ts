@@ -40,7 +40,7 @@ export interface ControlContext {
 }
 
 interface ActionInput<Body> {
-  /** The values of the route's `:name`s. */
+  /** The values of the route's parameters, by name. */
   readonly params: Readonly<Record<string, string>>;
   readonly body: Body;
   /** Creates the call that represents the action in the timeline. */
@@ -51,7 +51,7 @@ interface Action<Schema extends z.ZodType = z.ZodType, Result = unknown> {
   /** The path below `/_sandbox/`. `:name` stands for one segment. */
   readonly route: string;
   readonly status: number;
-  /** The schema of the request's body. Without one, the body is not read. */
+  /** The schema of the request's body. Without a schema, the body is not read. */
   readonly schema?: Schema;
   /** Returns the response body, or undefined for a 204. @throws ApiError */
   readonly act: (context: ControlContext, input: ActionInput<z.output<Schema>>) => Result;
@@ -294,7 +294,7 @@ async function changeClock(
   return clockShape(service);
 }
 
-/** The most faults that are stored, including used ones. */
+/** The maximum number of faults that are stored, including used ones. */
 const mostFaults = 1_000;
 
 function addFault(

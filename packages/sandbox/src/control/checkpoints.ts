@@ -3,11 +3,11 @@ import { resumeWork } from "../service/resume.js";
 import type { Service } from "../service/service.js";
 import type { CheckpointRecord } from "../state/table.js";
 
-/** The maximum number of checkpoints, each of which may take as much memory as the records themselves. */
+/** The maximum number of checkpoints. Each may need as much memory as the records themselves. */
 const mostCheckpoints = 5;
 
 /**
- * Keeps a copy of the whole state under a name, in place of an earlier one of that name.
+ * Stores a copy of the whole state under a name, replacing an earlier checkpoint of that name.
  *
  * @throws ApiError 409 if there are too many checkpoints
  */
@@ -29,7 +29,7 @@ export function takeCheckpoint(
   });
 }
 
-/** @throws ApiError 404 */
+/** Returns the checkpoint of a name. @throws ApiError 404 if there is none */
 export function findCheckpoint({ state }: Service, name: string): CheckpointRecord {
   const checkpoint = state.checkpoints.get(name);
   if (checkpoint) return checkpoint;
@@ -43,7 +43,8 @@ export function findCheckpoint({ state }: Service, name: string): CheckpointReco
 }
 
 /**
- * Restores the state of a checkpoint. Running attempts count as not made, and are made again.
+ * Restores the state of a checkpoint. Attempts that are running now count as not made. Attempts that were running at
+ * the checkpoint are made again.
  *
  * @param restoreAssumptions restores the assumptions that the sandbox was created with
  * @throws ApiError 500 if the data file cannot be written, in which case nothing changes
@@ -54,7 +55,7 @@ export function rewindTo(
   restoreAssumptions: () => void,
 ): void {
   const { state, clock, engine, ids, ledger, rateLimit } = service;
-  // A function is not stored. It can only come from the options, which are restored first.
+  // Checkpoints contain no functions. `restoreAssumptions` restores a function, which can only come from the options.
   const choices = Object.entries(checkpoint.assumptions).map(([id, value]) =>
     ledger.choose(id, value),
   );

@@ -49,8 +49,8 @@ function edited(
     eventId: ids.next("evt"),
     deliveryId: id,
     createdAt: clock.now(),
-    // The state stays `failed` until the attempt succeeds. No attempt is scheduled, so a restart must not find the
-    // delivery pending.
+    // The state is `failed` until an attempt succeeds. It is not `pending`, because a restart would then schedule an
+    // attempt.
     state: "failed",
     trigger: "manual",
     nextAttemptAt: undefined,

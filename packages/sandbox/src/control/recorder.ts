@@ -1,15 +1,15 @@
 import type { RecordingShape } from "../read/queries.js";
 
-/** Records the requests to the interface and the actions as a scenario. */
+/** Records requests to the interface, and actions, as a scenario. */
 export interface Recorder {
   readonly state: () => RecordingShape | undefined;
-  /** @throws ApiError 409 if a recording has begun already */
+  /** Starts a recording. @throws ApiError 409 if a recording is already running */
   readonly start: () => void;
-  /** Ends the recording, which then has the name. @throws ApiError 409 if there is none */
+  /** Ends the recording and names it. @throws ApiError 409 if no recording is running */
   readonly stop: (name: string) => void;
   /** Returns the last finished recording as the text of a file. @throws ApiError 404 if there is none */
   readonly file: () => { readonly name: string; readonly text: string };
-  /** Notes an action that has succeeded. */
+  /** Adds a successful action to the recording, if one is running. */
   readonly noteAction: (
     name: string,
     params: Readonly<Record<string, string>>,
@@ -17,7 +17,7 @@ export interface Recorder {
     result: unknown,
   ) => void;
   /**
-   * Notes the time that has passed until a rewind.
+   * Adds the time until a rewind to the recording, if one is running.
    *
    * @throws ApiError 409 if the checkpoint was taken before the recording began
    */

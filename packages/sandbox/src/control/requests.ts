@@ -3,7 +3,7 @@ import { whole } from "../http/validate.js";
 import { tenYears } from "../lib/units.js";
 import { dropResults, faultKinds, mostLines, tampers } from "../state/records.js";
 
-/* The bodies of the control routes. A member that does not exist is refused: it is most likely a typo. */
+/* The schemas of the control routes' bodies. They reject unknown members, which are probably typos. */
 
 export const explainRequest = z.strictObject({ value: z.string().max(10_000) });
 
@@ -50,7 +50,7 @@ export const clockRequest = z
   .refine(
     ({ advance_ms, to, mode }) =>
       [advance_ms, to, mode].filter((one) => one !== undefined).length === 1,
-    { path: ["body"], message: "must have one of advance_ms, to and mode" },
+    { path: ["body"], message: "must have exactly one of advance_ms, to and mode" },
   )
   .refine(({ mode, speed }) => speed === undefined || mode === "accelerated", {
     path: ["speed"],

@@ -25,27 +25,27 @@ export interface RouteContext {
 }
 
 /**
- * The policy for an email's HTML: it cannot run scripts, load anything, submit forms or open windows, even if it is
- * opened outside a frame.
+ * The content security policy for an email's HTML. The HTML cannot run scripts, use the network, submit forms or open
+ * windows, even if it is opened outside a frame.
  */
 const mailPolicy =
   "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'self'";
 
 /**
- * Renames frames, links and `<meta>` elements. A browser connects to the host of a frame or of a `<link
- * rel="preconnect">` before applying the policy, or without doing so. A `<meta>` could add to the policy or to the
+ * Renames all frames, `<link>` and `<meta>` elements, so that they have no effect. A browser may connect to the host of
+ * a frame or of a `<link rel="preconnect">` in spite of the policy, and a `<meta>` could add to the policy or to the
  * headers.
  */
 const withoutConnections = (html: string) =>
   html.replaceAll(/<(\/?)(i?frame|link|meta)/gi, "<$1x-$2");
 
 /**
- * The largest body of an action, in bytes. A smaller A-24 limit applies to the interface only: here it would reject the
- * request that raises it again.
+ * Returns the maximum size of an action's body, in bytes. A smaller A-24 limit applies to the interface only: here, it
+ * could reject the request that raises the limit again.
  */
 export const bodyLimit = ({ ledger }: Service): number => Math.max(1_048_576, ledger.get("limits"));
 
-/** The routes under `/_sandbox/`. */
+/** Creates the app with the routes under `/_sandbox/`. */
 export function controlRoutes(context: RouteContext): Hono {
   const { service, stream, perform, surroundings, recorder } = context;
   const app = new Hono();
@@ -76,7 +76,7 @@ export function controlRoutes(context: RouteContext): Hono {
   app.get("/_sandbox/sends/:id/html", (c) =>
     c.html(withoutConnections(queries.mailPart(service, param(c, "id"), "html")), 200, {
       "Content-Security-Policy": mailPolicy,
-      // Without this header, browsers look up the host names of the email's links while it is shown.
+      // Without this header, browsers look up the host names of links while they show the email.
       "X-DNS-Prefetch-Control": "off",
     }),
   );
@@ -143,7 +143,7 @@ const list = (items: readonly object[]) => wholeList(items, "cursor") as object;
 const param = (c: Context, name: string): string => c.req.param(name) ?? "";
 
 /**
- * Parses the JSON of a request. An empty body counts as `{}`, so that `curl -X POST` is enough where nothing is
+ * Parses the JSON of a request. An empty body counts as `{}`, so that `curl -X POST` is enough where no member is
  * required.
  */
 function jsonOf(request: Request, bytes: Uint8Array): unknown {

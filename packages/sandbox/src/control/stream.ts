@@ -5,7 +5,7 @@ import { clearInterval, clearTimeout, realNow, setInterval, setTimeout } from ".
 
 /** A position in the stream of changes. */
 export interface Position {
-  /** Changes with every start and reset. */
+  /** Changes with every start, reset and rewind. */
   readonly epoch: string;
   /** Increases with every change. */
   readonly seq: number;
@@ -13,10 +13,11 @@ export interface Position {
 
 export interface Stream {
   readonly position: () => Position;
-  /** Notes that a record has changed. */
+  /** Announces to clients that a record has changed. */
   readonly note: (kind: Kind, id: string) => void;
   /**
-   * Returns the stream for a client that has seen everything up to `after`, an event id of this stream.
+   * Returns the stream for a client that has seen all changes up to `after`, an event id of this stream. Without
+   * `after`, the stream begins with the next change.
    * @throws ApiError 503 `too_many_streams`
    */
   readonly open: (after: string | undefined) => Response;
@@ -26,17 +27,20 @@ export interface Stream {
 }
 
 export interface StreamOptions {
-  /** Returns the call that a record belongs to. */
+  /** Returns the id of the call that a record belongs to. */
   readonly callOf: (kind: Kind, id: string) => string | undefined;
   readonly counts: () => object;
-  /** How often a comment is sent, in real milliseconds. A client that reads nothing for two intervals is disconnected. Default 15,000. */
+  /**
+   * The interval between comments, in real milliseconds. A client that reads nothing for two intervals is disconnected.
+   * Default 15,000.
+   */
   readonly commentMs?: number;
 }
 
-/** The most changed records that are kept for clients that reconnect. */
+/** The maximum number of changed records that are remembered for clients that reconnect. */
 const keptNotices = 2_000;
 
-/** The most streams that are served at the same time. Each costs a connection, and a message for each change. */
+/** The maximum number of open streams. Each costs a connection, and a message for each change. */
 const mostStreams = 100;
 
 /** The minimum real time between two messages to a client, in milliseconds: at most ten messages a second. */
@@ -46,9 +50,9 @@ const betweenMs = 100;
  * A client of the stream, in one of three states:
  *
  * - **ready**: it has read everything that was sent. A message → reading.
- * - **reading**: it has a message left to read. It reads it → ready. A comment is due → stalled.
- * - **stalled**: it had a message left to read at the last comment. It reads it → ready. The next comment is due → it is
- *   disconnected.
+ * - **reading**: it has not read its last message yet. It reads the message → ready. A comment is due → stalled.
+ * - **stalled**: it had not read its last message when a comment was due. It reads the message → ready. The next
+ *   comment is due → it is disconnected.
  */
 interface Client {
   state: "ready" | "reading" | "stalled";
@@ -73,7 +77,7 @@ function createNotices() {
   return {
     newest: (): Position => ({ epoch, seq }),
     isNewest: (position: Position): boolean => position.epoch === epoch && position.seq === seq,
-    /** Returns the changes after a position, or undefined if they are not available. */
+    /** Returns the changes after a position, or undefined if some of them are not available. */
     since(position: Position): readonly Notice[] | undefined {
       const isLost = position.epoch !== epoch || position.seq < lastForgotten || position.seq > seq;
       return isLost
@@ -103,7 +107,7 @@ function createNotices() {
 
 type Notices = ReturnType<typeof createNotices>;
 
-/** Sends messages to clients, and a comment every `commentMs` while there are any. */
+/** Sends messages to clients, and a comment every `commentMs` while any client is connected. */
 function createClients(commentMs: number) {
   const clients = new Set<Client>();
   let commenting: NodeJS.Timeout | undefined;
@@ -185,7 +189,7 @@ export function createStream(options: StreamOptions): Stream {
     let client: Client | undefined;
     return new ReadableStream<Uint8Array>(
       {
-        // Called once the client has read everything, so that at most one message is queued.
+        // Runs only when the client has read everything, so that at most one message is queued.
         pull(controller) {
           if (isClosed) controller.close();
           else if (!client) {
@@ -241,8 +245,8 @@ const tooManyStreams = () =>
   );
 
 /**
- * Returns the message with the changes since a position. If those are not available, the message contains the position
- * to continue from.
+ * Returns the message with the changes since a position. If some of them are not available, the message contains the
+ * position to continue from instead.
  */
 function messageSince(
   position: Position,
@@ -270,7 +274,7 @@ const encoder = new TextEncoder();
 
 const encoded = (text: string) => encoder.encode(text);
 
-/** Random even if ids are repeatable: after a restart, a position of the old epoch must not look valid. */
+/** Returns a random epoch, even if ids are repeatable, so that no position from before a restart looks valid. */
 const newEpoch = () => randomBytes(6).toString("hex");
 
 const eventId = ({ epoch, seq }: Position): string => `${epoch}-${seq}`;

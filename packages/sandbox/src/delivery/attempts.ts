@@ -25,22 +25,22 @@ import { deliveryHeaders, signature, signingSecret } from "./signing.js";
 import { tampered } from "./tamper.js";
 import { createTimeLimit } from "./time-limit.js";
 
-/** The order to make an attempt. */
+/** Describes an attempt to make. */
 export interface AttemptOrder {
   readonly trigger: Trigger;
-  /** Tampering that a person requested. It takes the place of a fault's. */
+  /** The tampering that the developer requested. It replaces a fault's tampering. */
   readonly tamper?: Tamper | undefined;
-  /** The fault that applies, in place of the endpoint's next one. */
+  /** The fault to apply, in place of the endpoint's next fault. */
   readonly fault?: FaultRecord | undefined;
 }
 
-/** The facts that are fixed when an attempt starts. Later changes of records and assumptions do not affect it. */
+/** The facts that are fixed when an attempt starts. Later changes to records and assumptions do not affect them. */
 interface Attempt extends AttemptOrder {
   readonly delivery: DeliveryRecord;
   readonly endpoint: EndpointRecord;
   readonly number: number;
   readonly startedAt: number;
-  /** The real time, in milliseconds. */
+  /** The real time of the start, in milliseconds. */
   readonly startedReal: number;
   readonly secret: string;
   readonly rule: SuccessRule;
@@ -48,14 +48,14 @@ interface Attempt extends AttemptOrder {
 
 /**
  * Makes single attempts in three steps: starts one, sends its request within the time limit, and records the results.
- * It does not schedule them.
+ * It does not schedule attempts.
  */
 export function createAttempts(world: World, transport: Transport) {
   const { state, clock, ledger, ids } = world;
   const timeLimit = createTimeLimit(clock);
   let isClosed = false;
 
-  /** Whether the sandbox was closed, or reset since the delivery was created. */
+  /** Whether the sandbox was closed, or the delivery was removed or replaced, for example by a reset. */
   const isGone = (delivery: DeliveryRecord) =>
     isClosed || state.deliveries.get(delivery.id) !== delivery;
 
@@ -67,8 +67,8 @@ export function createAttempts(world: World, transport: Transport) {
       delivery.attempt = 0;
     },
     /**
-     * Makes one attempt and records it. The endpoint's next fault applies to it, unless `order` has one. Resolves to
-     * undefined if the sandbox was closed or reset meanwhile. Never rejects.
+     * Makes one attempt and records it. The endpoint's next fault applies to it, unless `order` has a fault. Resolves
+     * to undefined if the sandbox was closed, or if the delivery or its endpoint is gone. Never rejects.
      */
     async make(delivery: DeliveryRecord, order: AttemptOrder): Promise<AttemptRecord | undefined> {
       const endpoint = state.endpoints.get(delivery.endpointId);
@@ -132,7 +132,7 @@ async function requestOf(
   return { url: endpoint.url, headers: deliveryHeaders(delivery, number, signatures), body };
 }
 
-/** Stands in an attempt's record for a request that could not be signed. */
+/** Returns the request to record for an attempt whose request could not be signed. */
 const unsigned = ({ delivery, endpoint }: Attempt): OutgoingRequest => ({
   url: endpoint.url,
   headers: [],
@@ -167,11 +167,11 @@ function record(
     return attempt;
   });
   state.deliveries.put(delivery);
-  // A receiver may reject one of two copies because it is still processing the other.
+  // One success is enough, because a receiver may reject one of two copies while it processes the other.
   return records.find(({ ok }) => ok) ?? records[0];
 }
 
-/** Sends a request, or applies the fault to it. */
+/** Sends a request, or does what the fault requires instead, and returns the results. */
 async function sendUnder(
   transport: Transport,
   clock: World["clock"],
@@ -196,7 +196,7 @@ async function sendUnder(
       await transport(request, signal);
       return byFault("reset", "An injected fault dropped the receiver's response.");
     case "timeout":
-      // In the other modes, the time limit is not on the clock.
+      // On a manual clock, only a move of the clock ends this attempt, so the move must not wait for it.
       if (clock.mode === "manual") clock.park(id);
       return new Promise(() => {});
     case "slow":
@@ -217,7 +217,7 @@ async function sendUnder(
   }
 }
 
-/** Returns the tampering that a fault causes. A changed body that is signed again is genuine. */
+/** Returns the tampering that a fault causes. A changed body that is signed again does not count as tampering. */
 const faultTamper = (fault: FaultRecord | undefined): Tamper | undefined =>
   fault?.kind === "mutate" && !fault.signAgain ? "flipped_byte" : undefined;
 

@@ -1,6 +1,6 @@
 import type { EventFacts, Settings } from "../assumptions/table.js";
 
-/** Serialises the body of a delivery once. All its attempts send the same bytes. */
+/** Serializes the body of a delivery. It is called once for each delivery, so that all attempts send the same bytes. */
 export function eventBytes(
   event: EventFacts,
   shape: Settings["event.body"],

@@ -8,12 +8,12 @@ import { createLanes } from "./lanes.js";
 import { createReorder, type Released } from "./reorder.js";
 import { createSchedule, isArchived } from "./schedule.js";
 
-/** The most attempts to one endpoint that run at the same time. */
+/** The maximum number of attempts to one endpoint that run at the same time. */
 const attemptsPerEndpoint = 10;
 
 /**
- * Makes the attempts that are due: `schedule` calls `attemptDue`, `reorder` returns the deliveries to attempt instead of
- * that one, and `conclude` decides what follows each attempt.
+ * Makes the attempts that are due. `schedule` calls `attemptDue` for a delivery, `reorder` returns the deliveries to
+ * attempt in its place, and `conclude` finishes each one or schedules its next attempt.
  */
 export function createDispatch(world: World, transport: Transport) {
   const { state, clock, log } = world;
@@ -25,14 +25,14 @@ export function createDispatch(world: World, transport: Transport) {
   const reorder = createReorder(world, schedule);
 
   const attemptDue = async (delivery: DeliveryRecord) => {
-    // The delivery waited for its turn. Another attempt may have finished it meanwhile.
+    // Checked again, because another attempt may have finished the delivery while it waited in its lane.
     const isDue = delivery.state === "pending" && (delivery.nextAttemptAt ?? 0) <= clock.now();
     if (!isDue || attempts.isGone(delivery)) return;
     if (isArchived(state, delivery)) return schedule.finish(delivery);
     await attemptEach(reorder.next(delivery));
   };
 
-  /** Makes the next attempt of each delivery, one after another. */
+  /** Makes the next attempt of each delivery, one delivery after another. */
   const attemptEach = async (released: Iterable<Released>) => {
     for (const { delivery, fault } of released) {
       await logged(delivery, async () => {
@@ -43,7 +43,7 @@ export function createDispatch(world: World, transport: Transport) {
     }
   };
 
-  /** Runs work on a delivery. Logs a failure of the sandbox itself, and leaves the delivery usable. */
+  /** Runs work on a delivery. Logs an error of the sandbox itself, and ends the state attempting after it. */
   const logged = async (delivery: DeliveryRecord, work: () => Promise<void>) => {
     try {
       await work();
@@ -57,7 +57,7 @@ export function createDispatch(world: World, transport: Transport) {
   return {
     attempts,
     schedule,
-    /** Releases the deliveries that a fault holds, the last first. */
+    /** Releases the deliveries that a fault holds, newest first. */
     release: ({ id }: FaultRecord): void => {
       const [last] = reorder.held(id);
       if (!last) return;
@@ -65,7 +65,7 @@ export function createDispatch(world: World, transport: Transport) {
         attemptEach(reorder.release(id)),
       );
     },
-    /** Makes an extra attempt, which leaves the schedule as it is unless it settles the delivery. */
+    /** Makes an extra attempt. It does not change the schedule unless it finishes the delivery. */
     attemptManually: (delivery: DeliveryRecord, tamper: Tamper | undefined): Promise<void> =>
       logged(delivery, async () => {
         const attempt = await attempts.make(delivery, { trigger: "manual", tamper });

@@ -12,15 +12,15 @@ export interface ManualOrder {
 }
 
 /**
- * Accepts orders to attempt deliveries, and refuses those that a delivery's state does not allow. The states are listed
- * at {@link createSchedule}.
+ * Accepts orders to attempt deliveries, and rejects those that a delivery's state does not allow.
+ * {@link createSchedule} lists the states.
  */
 export function createEngine(world: World, transport: Transport) {
   const { state, ledger, clock } = world;
   const { attempts, schedule, release, attemptManually } = createDispatch(world, transport);
 
   return {
-    /** Schedules the attempt of a delivery that was created or loaded, at its `nextAttemptAt`. */
+    /** Schedules the next attempt of a new or restored delivery: for its `nextAttemptAt`, or now if that is absent. */
     start: (delivery: DeliveryRecord): void =>
       schedule.set(delivery, delivery.nextAttemptAt ?? clock.now()),
     /** Makes one more attempt now. @throws ApiError 409 unless A-17 allows it */
@@ -29,12 +29,12 @@ export function createEngine(world: World, transport: Transport) {
       if (ledger.get("redeliver.identity") === "fresh") attempts.renew(delivery);
       schedule.redeliver(delivery);
     },
-    /** Makes the next scheduled attempt now. @throws ApiError 409 if none is waiting */
+    /** Makes the next scheduled attempt now. @throws ApiError 409 if no attempt is scheduled */
     runNow(delivery: DeliveryRecord): void {
       waiting(delivery);
       schedule.set(delivery, clock.now());
     },
-    /** Skips the next scheduled attempt. @throws ApiError 409 if none is waiting */
+    /** Skips the next scheduled attempt. @throws ApiError 409 if no attempt is scheduled */
     skip(delivery: DeliveryRecord): void {
       const at = waiting(delivery);
       if (delivery.trigger === "redeliver") schedule.resume(delivery);
@@ -42,9 +42,9 @@ export function createEngine(world: World, transport: Transport) {
     },
     release,
     /**
-     * Makes `times` extra attempts, one after another or concurrently. A failed one is not retried and does not affect
-     * the schedule. A successful one with the genuine body and signature finishes the delivery, and so does one that a
-     * fault drops, unless a scheduled attempt is running.
+     * Makes `times` extra attempts, one after another or concurrently. A failed attempt is not retried and does not
+     * affect the schedule. An attempt that succeeds without tampering, or that a fault drops, finishes the delivery,
+     * unless a scheduled attempt is running.
      */
     sendManually(delivery: DeliveryRecord, { times, concurrent, tamper }: ManualOrder): void {
       const item = { kind: "attempt", id: delivery.id } as const;
@@ -65,7 +65,7 @@ export function createEngine(world: World, transport: Transport) {
         if (delivery.endpointId === id && delivery.state === "pending") schedule.finish(delivery);
       }
     },
-    /** Cancels scheduled attempts and aborts running ones, for a reset. */
+    /** Cancels scheduled attempts and aborts running ones, for a reset or a rewind. */
     clear(): void {
       schedule.clear();
       attempts.stop();
@@ -77,7 +77,7 @@ export function createEngine(world: World, transport: Transport) {
 
 export type Engine = ReturnType<typeof createEngine>;
 
-/** @throws ApiError 409 unless the delivery may be redelivered (A-17) */
+/** Checks that a delivery may be redelivered (A-17). @throws ApiError 409 if it may not */
 function checkRedelivery({ state, ledger }: World, delivery: DeliveryRecord): void {
   if (isArchived(state, delivery))
     throw conflict("The endpoint is archived, so nothing is delivered to it.");
@@ -95,7 +95,7 @@ function checkRedelivery({ state, ledger }: World, delivery: DeliveryRecord): vo
   }
 }
 
-/** Returns the time of the pending attempt. @throws ApiError 409 if there is none */
+/** Returns the time of the scheduled attempt. @throws ApiError 409 if there is none */
 const waiting = (delivery: DeliveryRecord): number => {
   if (delivery.state === "pending" && delivery.nextAttemptAt !== undefined)
     return delivery.nextAttemptAt;

@@ -11,11 +11,11 @@ const named: readonly EventType[] = [
   { type: "domain.updated", description: "The status of a sending domain has changed." },
 ];
 
-/** Returns all event types: the named ones, and those that A-03 adds. */
+/** Returns all event types: those that the interface document names, and those that A-03 adds. */
 export const eventTypes = (ledger: Ledger): readonly EventType[] => [
   ...named,
   ...ledger
     .get("eventTypes")
     .filter((type) => !named.some((known) => known.type === type))
-    .map((type) => ({ type, description: "Added by A-03." })),
+    .map((type) => ({ type, description: "A type that A-03 adds." })),
 ];

@@ -1,4 +1,4 @@
-/** Runs at most `width` jobs per key at a time, in order. Keys do not wait for each other. */
+/** Returns a function that runs jobs in order, at most `width` per key at a time. Keys do not wait for each other. */
 export function createLanes(
   width: number,
 ): (key: string, work: () => Promise<void>) => Promise<void> {
@@ -11,7 +11,7 @@ export function createLanes(
     try {
       await work();
     } finally {
-      // The slot passes to the next in line.
+      // The slot passes to the next waiting job, so `running` does not change.
       const next = lane.waiting.shift();
       if (next) next();
       else {

@@ -1,8 +1,8 @@
 import { jsonIn } from "../lib/json-in.js";
 
 /**
- * Returns different bytes, as if the service had sent another body: a JSON object gets the member `"mutated": true`,
- * and anything else a line break.
+ * Returns different bytes, as if the service had sent another body: a JSON object with an added member
+ * `"mutated": true`, or anything else with an added line break.
  */
 export function mutated(body: Uint8Array): Uint8Array {
   const text = new TextDecoder().decode(body);

@@ -21,13 +21,13 @@ export interface Happening {
 }
 
 /**
- * Raises the event of an occasion, if it has one, with a delivery to each endpoint that subscribes to its
- * type. Returns the deliveries; the caller starts them.
+ * Raises the event of an occasion, if it has one, and creates a delivery to each active endpoint that subscribes to the
+ * event's type. Returns the deliveries; the caller starts them.
  */
 export function raise(world: World, happening: Happening): readonly DeliveryRecord[] {
   const { ledger } = world;
   const type = ledger.get("event.emits")[happening.occasion];
-  // Types beyond the named ones exist only if A-03 adds them.
+  // An event is not emitted if its type does not exist. Types other than the named ones exist only if A-03 adds them.
   if (type === undefined || !eventTypes(ledger).some((known) => known.type === type)) {
     record(world, happening, type ?? happening.occasion, "not_emitted");
     return [];

@@ -3,7 +3,7 @@ import type { DeliveryRecord, FaultRecord } from "../state/records.js";
 import type { World } from "../world.js";
 import type { Schedule } from "./schedule.js";
 
-/** A delivery that is due for an attempt, and the fault whose batch it was in. */
+/** A delivery to attempt now, and the fault whose batch it was in, if any. */
 export interface Released {
   readonly delivery: DeliveryRecord;
   readonly fault?: FaultRecord | undefined;
@@ -11,7 +11,7 @@ export interface Released {
 
 /**
  * Holds deliveries for the faults of kind `reorder`. Such a fault holds one delivery per slot, and then releases the
- * batch one after another, the last first. Held deliveries are pending, so a restart finds them again.
+ * batch one by one, newest first. Held deliveries are pending, so that a restart finds them again.
  */
 export function createReorder({ state, clock, faults }: World, schedule: Schedule) {
   const releasing = new Set<string>();
@@ -25,8 +25,8 @@ export function createReorder({ state, clock, faults }: World, schedule: Schedul
       .toSorted((a, b) => b.seq - a.seq);
 
   /**
-   * Yields the deliveries of a batch, full or not, each when the attempt of the one before it has ended. The fault then
-   * holds no more deliveries.
+   * Yields the deliveries of a batch, even if it is not full, and ends the fault. The caller makes the attempt of each
+   * delivery before it requests the next.
    */
   function* release(faultId: string): Iterable<Released> {
     if (releasing.has(faultId)) return;
@@ -35,7 +35,7 @@ export function createReorder({ state, clock, faults }: World, schedule: Schedul
       const fault = state.faults.get(faultId);
       if (fault && slotsLeft(fault) > 0) faults.cancel(faultId);
       const batch = held(faultId);
-      // After a restart, the rest of the batch is due immediately.
+      // If a restart interrupts the release, the rest of the batch is due immediately.
       for (const delivery of batch) schedule.makeDue(delivery);
       for (const delivery of batch) {
         if (!isHeld(delivery, faultId)) continue;
@@ -51,8 +51,8 @@ export function createReorder({ state, clock, faults }: World, schedule: Schedul
     held,
     release,
     /**
-     * Returns the deliveries to attempt now that this one is due: itself, or the batch that it was held in or that it
-     * makes full, or none if a fault holds it.
+     * Returns the deliveries to attempt when `delivery` is due: none if a fault starts to hold it, the whole batch if
+     * `delivery` was held or completes the batch, otherwise `delivery` alone.
      */
     next(delivery: DeliveryRecord): Iterable<Released> {
       if (delivery.heldBy !== undefined) return release(delivery.heldBy);

@@ -3,20 +3,21 @@ import type { DeliveryRecord, Trigger } from "../state/records.js";
 import type { World } from "../world.js";
 
 /**
- * Moves deliveries from state to state, and schedules their next attempts on the clock. No other file writes `state`,
- * `nextAttemptAt`, `trigger`, `retries`, `resumeAt` or `heldBy`, except the one that creates the record. A delivery is in
- * one of these states:
+ * Moves deliveries from state to state, and schedules their next attempts on the clock. Other files write `state`,
+ * `nextAttemptAt`, `trigger`, `retries`, `resumeAt` and `heldBy` only when they create a record. A delivery is in one
+ * of these states:
  *
- * - **pending**: an attempt is scheduled at `nextAttemptAt`, for the reason in `trigger`. It is due → attempting.
- * - **pending and held**: `heldBy` names the fault whose batch it waits in, and `nextAttemptAt` is the time at which the
- *   batch is released even if it is not full. `endHold` → pending, for the attempt that follows immediately.
- * - **pending for a redelivery**: `trigger` is `redeliver`, and `resumeAt` is the time of the scheduled attempt that the
- *   redelivery interrupted, if there was one. `resume` → pending at that time, or finished.
- * - **attempting**: a scheduled attempt is running; `nextAttemptAt` is not set. `retry` → pending, with one more entry of
- *   the retry schedule used (`retries`); `resume`; `finish`. A restart makes the attempt again.
+ * - **pending**: an attempt is scheduled for `nextAttemptAt`, for the reason in `trigger`. It is due → attempting.
+ * - **pending and held**: `heldBy` is the id of the fault whose batch contains the delivery, and `nextAttemptAt` is the
+ *   time at which the batch is released even if it is not full. `endHold` → pending, for the attempt that follows
+ *   immediately.
+ * - **pending for a redelivery**: `trigger` is `redeliver`, and `resumeAt` is the time of the scheduled attempt that
+ *   the redelivery interrupted, if there was one. `resume` → pending at that time, or finished.
+ * - **attempting**: a scheduled attempt is running; `nextAttemptAt` is not set. `retry` → pending, with one more delay
+ *   of the retry schedule used (`retries`); `resume`; `finish`. A restart makes the attempt again.
  * - **succeeded** or **failed**: nothing is scheduled. `redeliver` → pending for a redelivery.
  *
- * Manual attempts change no state. One that succeeds finishes the delivery, unless it is attempting.
+ * A manual attempt changes the state only if it finishes the delivery, and never while the delivery is attempting.
  *
  * @param onDue makes the attempt that is due
  */
@@ -26,7 +27,7 @@ export function createSchedule(
 ) {
   const scheduled = new Map<string, () => void>();
 
-  /** Schedules the delivery's next attempt on the clock, in place of any earlier one. */
+  /** Cancels the scheduled attempt on the clock, and schedules another if `nextAttemptAt` is set. */
   const arm = (delivery: DeliveryRecord) => {
     const { id, nextAttemptAt } = delivery;
     scheduled.get(id)?.();
@@ -39,7 +40,7 @@ export function createSchedule(
     scheduled.set(id, cancel);
   };
 
-  /** Schedules the next attempt for `at`, by default for the same reason as before. */
+  /** Makes the delivery pending, with its next attempt at `at`. The trigger stays the same by default. */
   const set = (delivery: DeliveryRecord, at: number, trigger: Trigger = delivery.trigger) => {
     delivery.state = "pending";
     delivery.nextAttemptAt = Math.min(at, lastTime);
@@ -62,14 +63,14 @@ export function createSchedule(
     arm,
     set,
     finish,
-    /** Makes the delivery attempting. The attempt saves the record. */
+    /** Changes the state to attempting. The attempt that follows saves the record. */
     begin(delivery: DeliveryRecord): void {
       delivery.state = "attempting";
       delivery.nextAttemptAt = undefined;
     },
     /**
-     * Schedules the attempt of the next unused entry of the retry schedule, its delay after `from`, but at least
-     * `leastMs` after it. Returns false if no entry is left.
+     * Schedules a retry. Its time is `from` plus the next unused delay of the retry schedule, or plus `leastMs` if that
+     * is longer. Returns false if no delay is left.
      */
     retry(delivery: DeliveryRecord, from: number, leastMs = 0): boolean {
       const delay = ledger.get("delivery.retry")[delivery.retries];
@@ -79,13 +80,13 @@ export function createSchedule(
       set(delivery, from + Math.max(delay, leastMs), "retry");
       return true;
     },
-    /** Schedules a redelivery now. The scheduled attempt is kept in case the redelivery fails. */
+    /** Schedules a redelivery now. Keeps the time of the scheduled attempt, in case the redelivery fails. */
     redeliver(delivery: DeliveryRecord): void {
       if (delivery.state === "pending" && delivery.trigger !== "redeliver")
         delivery.resumeAt = delivery.nextAttemptAt;
       set(delivery, clock.now(), "redeliver");
     },
-    /** Resumes the schedule that a redelivery interrupted. Finishes the delivery if there is none. */
+    /** Resumes the schedule that a redelivery interrupted. Finishes the delivery if no attempt was scheduled. */
     resume(delivery: DeliveryRecord): void {
       const { resumeAt } = delivery;
       delivery.resumeAt = undefined;
@@ -97,7 +98,7 @@ export function createSchedule(
       delivery.heldBy = faultId;
       set(delivery, at);
     },
-    /** Makes a held delivery due, in case the release of its batch is interrupted by a restart. */
+    /** Makes a held delivery due now, in case a restart interrupts the release of its batch. */
     makeDue(delivery: DeliveryRecord): void {
       delivery.nextAttemptAt = clock.now();
       state.deliveries.put(delivery);
@@ -114,8 +115,8 @@ export function createSchedule(
 }
 
 /**
- * Returns the result of a delivery's last attempt. A duplicated attempt has two records, one of which must have
- * succeeded.
+ * Returns the result of a delivery's last attempt. A duplicated attempt has two records, and succeeded if one of them
+ * did.
  */
 export const lastResult = ({ attempts }: DeliveryRecord): "succeeded" | "failed" => {
   const last = attempts.at(-1)?.attempt;

@@ -3,8 +3,8 @@ import type { EndpointRecord, Tamper } from "../state/records.js";
 import { signature } from "./signing.js";
 
 /**
- * Returns a request that a receiver must reject (`previous_secret`: only after a rotation). The promise rejects if a
- * body that is not JSON has to be re-serialised.
+ * Returns the body and signatures of a request that a receiver must reject (with `previous_secret`, only after a
+ * rotation). The promise rejects if `tamper` is `reserialised` and the body is not JSON.
  */
 export async function tampered(
   tamper: Tamper,

@@ -3,7 +3,7 @@ import type { Scheduler } from "../clock.js";
 import { clearTimeout, setTimeout } from "../lib/timers.js";
 import type { Sent } from "../network/transport.js";
 
-/** Sends with a time limit. It is measured on the clock in manual mode, otherwise in real time. */
+/** Creates a time limit for sends. It is measured on the clock in manual mode, otherwise in real time. */
 export function createTimeLimit(clock: Scheduler) {
   let stopping = new AbortController();
 
@@ -15,7 +15,7 @@ export function createTimeLimit(clock: Scheduler) {
   };
 
   return {
-    /** Runs `send`, and aborts it after `timeoutMs` or when all attempts are stopped. Its result is then a timeout. */
+    /** Runs `send`. After `timeoutMs`, or when all attempts are stopped, aborts it and returns a timeout. */
     async run(
       id: string,
       timeoutMs: number,
@@ -30,7 +30,7 @@ export function createTimeLimit(clock: Scheduler) {
           sending.abort();
         };
         cancel = after(timeoutMs, id, expire);
-        // Every running attempt adds a listener to this signal.
+        // Turns off Node's warning about many listeners, because every running attempt adds one.
         setMaxListeners(0, stopping.signal);
         stopping.signal.addEventListener("abort", expire, { signal: sending.signal });
       });

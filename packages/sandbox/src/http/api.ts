@@ -16,10 +16,10 @@ import { matchRoute, type Route } from "./route.js";
 import { validate } from "./validate.js";
 import { realNow } from "../lib/timers.js";
 
-/** A response, or how the connection is lost instead. */
+/** A response, or the way in which a fault withholds it. */
 export type Reply = { readonly response: Response } | { readonly lost: "closed" | "silent" };
 
-/** The most bytes that are kept of a request body, and of a response body. */
+/** The maximum number of bytes that are kept of a request body, and of a response body. */
 const keptBytes = 16_384;
 
 interface Written {
@@ -28,7 +28,7 @@ interface Written {
   readonly text: string;
 }
 
-/** Begins the exchange of a request and its response, and keeps its record until one of the two last functions is called. */
+/** Begins the exchange of a request and its response. The caller ends the exchange with `respond` or `lose`. */
 function beginExchange(service: Service, request: Request) {
   const { state, ledger, clock } = service;
   const startedAt = realNow();
@@ -41,7 +41,7 @@ function beginExchange(service: Service, request: Request) {
   let sent: Uint8Array = new Uint8Array();
 
   const finish = (received: string) => {
-    // A rewind has removed the call.
+    // A rewind has removed the call, so its response is not recorded.
     if (state.era() !== era) return;
     call.ms = Math.round(realNow() - startedAt);
     service.onCall({ call, authorization, sent, received });
@@ -59,7 +59,7 @@ function beginExchange(service: Service, request: Request) {
     respond: ({ status, type, text }: Written): void => {
       headers["X-Request-Id"] = call.id;
       headers["Cache-Control"] = "no-store";
-      // A date in Retry-After is relative to this header (A-16).
+      // Clients compare a date in Retry-After with this header, so it has the sandbox's time (A-16).
       headers["Date"] = new Date(clock.now()).toUTCString();
       if (text !== "") headers["Content-Type"] = type;
       call.status = status;
@@ -91,7 +91,7 @@ interface ApiContext {
   readonly retention: Pick<Retention, "assertRoom">;
 }
 
-/** Serves the interface document's operations, with all checks in order and in one place. */
+/** Returns the handler for the interface document's operations. It runs all checks, in a fixed order. */
 export function createApi(
   service: Service,
   retention: Pick<Retention, "assertRoom">,
@@ -119,7 +119,7 @@ export function createApi(
       exchange.respond(outcome);
     }
     if (call.lost) return { lost: "closed" };
-    // A fault may have the status 304, which has no body (RFC 9110, section 15.4.5).
+    // A response with status 304, which a fault may cause, must have no body (RFC 9110, section 15.4.5).
     const body = outcome.text === "" || outcome.status === 304 ? null : outcome.text;
     return { response: new Response(body, { status: outcome.status, headers }) };
   };
@@ -170,9 +170,9 @@ async function perform(
     return respond(outcome);
   };
   try {
-    // While this request is delayed, requests with the same key find it in use.
+    // The delay begins after the claim, so that other requests with the same key meanwhile find the key in use.
     await pause(clock, fault);
-    // Operations listed under A-04 raise events.
+    // The operations of A-04 raise events, so they need room for deliveries.
     if (operation.assumptions.includes("A-04")) retention.assertRoom();
     await operation.check?.(service, input);
     if (state.era() !== era) throw rewound();
@@ -223,7 +223,7 @@ function replayed({ sendId, status, body }: IdempotencyRecord, call: CallRecord)
   return { status, type: "application/json", text: body };
 }
 
-/** @throws ApiError for a fault with a status */
+/** Returns how a fault loses the connection, or undefined if it does not. @throws ApiError for a fault with a status */
 function applyFault(fault: FaultRecord | undefined, now: number): "closed" | "silent" | undefined {
   switch (fault?.kind) {
     case "status": {
@@ -267,6 +267,6 @@ const capture = (content: Uint8Array): Captured => ({
   truncated: content.length > keptBytes,
 });
 
-/** Masks the secret in a stored response. The secret is shown only once, in the response itself. */
+/** Returns a response to store, with its secret masked. Only the response itself shows the secret. */
 const withoutSecret = (text: string): Uint8Array =>
   new TextEncoder().encode(text.replace(/"whsec_\w+(\w{4})"/g, '"whsec_…$1"'));

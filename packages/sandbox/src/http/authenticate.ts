@@ -3,7 +3,7 @@ import { ApiError } from "../errors.js";
 import { hashedKey } from "../lib/mask.js";
 import type { AccountId } from "../state/records.js";
 
-/** The account that all keys share (A-23), and that the sandbox's own page uses. */
+/** The account that API keys share unless A-23 separates them, and that the sandbox's own page uses. */
 export const sharedAccount: AccountId = "default";
 
 export interface Identity {
@@ -12,9 +12,9 @@ export interface Identity {
   readonly key: string;
 }
 
-/** @throws ApiError 401 `authentication_required` */
+/** Returns the identity that an Authorization header proves. @throws ApiError 401 `authentication_required` */
 export function authenticate(header: string | null, rule: AccountRule): Identity {
-  // RFC 9110, section 11.1: the name of a scheme is case-insensitive.
+  // The name of the scheme is case-insensitive (RFC 9110, section 11.1).
   const key = /^Bearer +(\S+) *$/i.exec(header ?? "")?.[1];
   const hash = key === undefined ? undefined : hashedKey(key);
   if (hash === undefined || (rule.mode === "keys" && !rule.keys.includes(hash))) {

@@ -23,7 +23,7 @@ export function errorResponse(
   });
 }
 
-/** The body of an error response, in the shape of A-11. */
+/** Returns the content type and body of an error response, in the shape that A-11 selects. */
 export function errorBody(
   { status, code, message, param }: ApiError,
   requestId: string,

@@ -1,10 +1,11 @@
 import { ApiError } from "../errors.js";
 
 /**
- * Rejects requests for any other host name. A page of another site whose name resolves to 127.0.0.1 (DNS rebinding)
- * sends its own name in `Host` and, for reads, no `Origin`. Every request is therefore checked.
+ * Rejects requests whose host is neither a loopback name nor an allowed name. A page of another site whose name
+ * resolves to 127.0.0.1 (DNS rebinding) sends its own name in `Host` and, for reads, no `Origin`, so every request is
+ * checked.
  *
- * @param hosts all values of the request's `Host`
+ * @param hosts all hosts that the request names
  * @throws ApiError 403
  */
 export function assertHost(
@@ -17,7 +18,7 @@ export function assertHost(
     ...(port === 80 ? [name] : []),
   ]);
   const [host = "", ...others] = hosts.map((value) => value.toLowerCase());
-  // An allowed name may be that of a proxy or a container, which has its own port.
+  // An allowed name matches with any port, because a proxy or a container may have its own.
   const bare = host.replace(/:\d{1,5}$/, "");
   const isAllowed =
     own.includes(host) ||
@@ -30,8 +31,8 @@ export function assertHost(
 }
 
 /**
- * Rejects control requests from another site's page, and deliveries: if an endpoint has the sandbox's own address, they
- * would otherwise control it.
+ * Rejects control requests from pages of other sites, and deliveries, which would otherwise control the sandbox if an
+ * endpoint had its address.
  *
  * @throws ApiError 403
  */
@@ -48,17 +49,17 @@ export function assertOwnRequest({ method, url, headers }: Request): void {
   }
   const origin = headers.get("origin");
   if (origin !== null && origin !== new URL(url).origin) {
-    throw forbidden("Pages from other sites are not allowed to do this.", "Origin");
+    throw forbidden("Pages from other sites must not send this request.", "Origin");
   }
   const site = headers.get("sec-fetch-site");
   if (site !== null && site !== "same-origin") {
-    throw forbidden("Pages from other sites are not allowed to do this.", "Sec-Fetch-Site");
+    throw forbidden("Pages from other sites must not send this request.", "Sec-Fetch-Site");
   }
 }
 
 /**
- * Rejects reads by a page of another site, except for links. Such a page cannot see the response, but its timing would
- * reveal which data is stored.
+ * Rejects reads by pages of other sites, except for navigation by a link. Such a page cannot see the response, but the
+ * response's timing would reveal which data is stored.
  */
 function assertOwnRead(headers: Headers): void {
   const site = headers.get("sec-fetch-site") ?? "none";

@@ -7,7 +7,7 @@ import { decoded } from "./route.js";
 /** The names of headers and parameters whose values are always treated as secrets. */
 const secretName = /authorization|cookie|token|secret|password|api[-_]?key/i;
 
-/** The shortest key that is masked everywhere. A shorter one could be part of other text by chance. */
+/** The minimum length of a key that is masked everywhere. A shorter key could be part of other text by chance. */
 const shortest = 8;
 
 const word = /[^\s,;&?/=:"'<>()]+/g;
@@ -45,7 +45,7 @@ function keptRequest(
       : [value, ...(decoded(value).match(word) ?? [])].filter((text) => isKey(text, rule));
     for (const key of found) if (key.length >= shortest) keys.add(key);
   }
-  // A key may be part of a longer one.
+  // Longer keys are masked first, because a key may be part of a longer one.
   const longestFirst = [...keys].toSorted((a, b) => b.length - a.length);
   const withoutPlain = (text: string) => {
     let result = text;
@@ -75,13 +75,13 @@ function keptRequest(
   };
 }
 
-/** Recognises an API key by its hash, because accepted keys are not stored, or by its format. */
+/** Whether a text is an API key, by its format or by its hash, because accepted keys are stored only as hashes. */
 const isKey = (text: string, rule: AccountRule) =>
   text.length >= shortest &&
   (/^svc_(?:live|test)_/.test(text) ||
     (rule.mode === "keys" && rule.keys.includes(hashedKey(text))));
 
-/** Masks the API key in a header. Some clients send it without a scheme. */
+/** Masks the API key in a header's value, or the whole value if it has no scheme. */
 function maskedCredential(value: string): string {
   const [, scheme = "", key = ""] = /^(Bearer |Basic )? *(.*)$/is.exec(value) ?? [];
   return scheme === "" ? "…" : `${scheme}${maskedKey(key)}`;

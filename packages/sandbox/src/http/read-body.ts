@@ -10,7 +10,7 @@ export const tooLarge = (limit: number) =>
 /** Reads a request body of at most `limit` bytes. @throws ApiError 413, 400 */
 export async function readBody(request: Request, limit: number): Promise<Uint8Array> {
   if (Number(request.headers.get("content-length") ?? 0) > limit) throw tooLarge(limit);
-  // The body grows in one buffer: a list of one-byte chunks would take a hundred times their size.
+  // The chunks are copied to one buffer, because a list of one-byte chunks would need a hundred times their size.
   let body = new Uint8Array(1_024);
   let length = 0;
   try {
@@ -33,7 +33,7 @@ export async function readBody(request: Request, limit: number): Promise<Uint8Ar
   return body.subarray(0, length);
 }
 
-/** @throws ApiError 415 unless the request states that its body is JSON */
+/** Checks that a request states that its body is JSON. @throws ApiError 415 if it does not */
 export function assertJson({ headers }: Request): void {
   const type = headers.get("content-type") ?? "";
   if (/^application\/json\s*(?:;|$)/i.test(type) && !headers.has("content-encoding")) return;
@@ -44,7 +44,7 @@ export function assertJson({ headers }: Request): void {
   );
 }
 
-/** @throws ApiError 400 */
+/** Parses JSON in UTF-8. @throws ApiError 400 for anything else */
 export function parseJson(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));

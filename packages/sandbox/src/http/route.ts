@@ -13,8 +13,8 @@ export interface Route<Item extends Target> {
 const patterns = new Map<string, RegExp>();
 
 /**
- * Compiles a path such as `/v1/domains/{domain_id}:verify` to a regular expression. An id ends at `/` or at its
- * `:verb`.
+ * Compiles a path such as `/v1/domains/{domain_id}:verify` to a regular expression. A parameter ends at `/`, or at the
+ * `:` of a verb.
  */
 function patternOf(path: string): RegExp {
   const known =
@@ -23,7 +23,7 @@ function patternOf(path: string): RegExp {
   return known;
 }
 
-/** @throws ApiError 404 for an unknown route, 405 with `Allow` for another method */
+/** Finds the route of a request. @throws ApiError 404 for an unknown path, 405 with `Allow` for another method */
 export function matchRoute<Item extends Target>(
   table: readonly Item[],
   method: string,

@@ -9,7 +9,7 @@ import { assertHost } from "./guard.js";
 
 export interface Listening {
   readonly port: number;
-  /** `http://127.0.0.1:4010` */
+  /** The base URL, such as `http://127.0.0.1:4010`. */
   readonly url: string;
   readonly close: () => Promise<void>;
 }
@@ -21,8 +21,8 @@ interface ServerContext {
 }
 
 /**
- * Returns all hosts that a request names. A host in its request line becomes the host of its URL, and therefore of its
- * origin.
+ * Returns all hosts that a request names: those of its `Host` headers, and that of its request line, which becomes the
+ * host of its URL and origin.
  */
 function hostsOf({ url = "", headersDistinct }: IncomingMessage): readonly string[] {
   const hosts = headersDistinct["host"] ?? [];
@@ -35,7 +35,7 @@ function hostsOf({ url = "", headersDistinct }: IncomingMessage): readonly strin
 /** The address on which a server listens: loopback, or all IPv4 addresses of the machine or container. */
 export type BindAddress = "127.0.0.1" | "0.0.0.0";
 
-/** Listens on an address. Rejects with Error if the port is taken. */
+/** Starts a server on an address. Rejects with Error if the port is in use. */
 async function listen(
   { handle, allowHosts, refuse }: ServerContext,
   port: number,
@@ -56,12 +56,12 @@ async function listen(
       }
       const reply = await handle(request);
       if ("response" in reply) return reply.response;
-      // A fault: the client sees its connection closed, or no response until it gives up.
+      // A fault closes the connection, or withholds the response until the client gives up.
       if (reply.lost === "closed") outgoing.destroy();
       else await new Promise((resolve) => outgoing.once("close", resolve));
       return RESPONSE_ALREADY_SENT;
     },
-    // A request without Host reaches the guard, which rejects it.
+    // `hostname` lets a request without Host reach the guard, which rejects it.
     { overrideGlobalObjects: false, hostname: "none" },
   );
   const server = createServer(
@@ -95,7 +95,7 @@ async function listen(
   };
 }
 
-/** @param ports the ports that servers listen on, kept up to date here */
+/** Manages the running servers. @param ports their ports, which this function keeps up to date */
 export function createServers(context: ServerContext, ports: Set<number>) {
   const servers = new Set<Listening>();
   return {

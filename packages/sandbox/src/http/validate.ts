@@ -27,13 +27,13 @@ export function validate<Output>(
   throw invalid(param, text);
 }
 
-/** A schema of whole numbers. */
+/** Returns a schema for whole numbers from `first` to `last`. */
 export const whole = (first: number, last: number) => {
   const message = `must be a whole number from ${first} to ${last}`;
   return z.int(message).min(first, message).max(last, message);
 };
 
-/** Describes what is wrong with a value, as the rest of a sentence that begins with its name. */
+/** Describes the problem with a value, as the rest of a sentence that begins with the value's name. */
 export function problem(issue: z.core.$ZodIssue, schema: z.ZodType): string {
   if (issue.code === "invalid_type") {
     return issue.input === undefined

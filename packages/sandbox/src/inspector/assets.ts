@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-// The build adds the default exports.
+// The lint rule does not see the default exports, because the build adds them.
 // oxlint-disable import/default
 import script from "./script/main.ts?script";
 import scheme from "./script/scheme.ts?script";
@@ -19,7 +19,7 @@ const asset = (extension: string, type: string, content: string) => {
   return { path: `/assets/${hash}.${extension}`, type, content };
 };
 
-// Later rules override earlier ones.
+// The order matters, because later rules override earlier ones.
 const style = [base, controls, frame, timeline, detail, parts, setup, viewports].join("");
 
 const javascript = "text/javascript; charset=utf-8";

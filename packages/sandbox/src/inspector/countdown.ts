@@ -1,5 +1,6 @@
 /**
- * Formats a countdown as `9.2 s`, `12 s` or `5 min 3 s`. The server renders it and the script updates it.
+ * Formats a countdown as `9.2 s`, `12 s` or `5 min 3 s`. The server uses it to render a countdown, and the script to
+ * update it.
  *
  * @param isStill whether to omit tenths in the last ten seconds. Default: false
  */
@@ -12,6 +13,6 @@ export function countdownText(ms: number, isStill = false): string {
   return hours > 0 ? `${hours} h ${minutes} min` : `${minutes} min ${s % 60} s`;
 }
 
-/** Returns how much of the time from `from` to `to` has passed, from 0 to 100. */
+/** Returns the percentage of the time from `from` to `to` that has passed, from 0 to 100. */
 export const passedPercent = (now: number, from: number, to: number): number =>
   to <= from ? 100 : Math.min(100, Math.max(0, (100 * (now - from)) / (to - from)));

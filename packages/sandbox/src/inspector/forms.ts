@@ -8,22 +8,23 @@ export const field = (fields: Fields, name: string): string => fields[name]?.[0]
 
 /** The form of an action. Its fields also contain the parameters of the action's route. */
 interface Form<Result> {
-  /** Returns the body of the action, before the schema parses it. Default: `{}`. */
+  /** Returns the request body of the action, before the schema parses it. Default: `{}`. */
   readonly body?: (fields: Fields) => object;
   /** The notice that the page shows after the action. */
   readonly done: string;
   /** Returns the item that the page shows after the action. Default: the current item. */
   readonly follow?: (result: Result) => string | undefined;
-  /** Shows the result in the page instead of redirecting, because a secret or foreign text must not be in a URL. */
+  /** Set to show the result without a redirect, because its URL must not contain a secret or foreign text. */
   readonly shows?: "secret" | "explanation";
-  /** Clears the item and the filters, because nothing is left to show. */
+  /** Set to clear the item and the filters, because the records that they refer to may be gone. */
   readonly clears?: true;
   /** The id to which the page scrolls. Default: `detail`. */
   readonly anchor?: string;
 }
 
 /**
- * Whether the form needs a token. An action that shows a secret runs only once, however often its response is reloaded.
+ * Whether the form needs a single-use token. It makes an action that shows a secret run only once, even if the response
+ * is reloaded.
  */
 export const needsToken = ({ shows }: Form<unknown>): boolean => shows === "secret";
 
@@ -36,7 +37,7 @@ export const forms: { readonly [Name in ActionName]: Form<ResultOf<Name>> } = {
       ...numbers(fields, "times"),
       ...(field(fields, "concurrent") === "" ? {} : { concurrent: true }),
       ...given(fields, "tamper"),
-      // Browsers submit the line breaks of a text area as CRLF.
+      // Browsers submit the line breaks of a text area as CRLF, but the body must have LF.
       ...(fields["body"] ? { body: field(fields, "body").replaceAll("\r\n", "\n") } : {}),
     }),
     done: "The delivery is being sent.",
@@ -115,8 +116,8 @@ export const forms: { readonly [Name in ActionName]: Form<ResultOf<Name>> } = {
 export const formOf = (name: ActionName): Form<unknown> => forms[name] as Form<unknown>;
 
 /**
- * Returns the page's state after an action whose result the page does not show. It selects the item that the action
- * concerned.
+ * Returns the page's state after an action whose result the page does not show. The state selects the item that
+ * `follow` returns, if there is one.
  */
 export function stateAfter(
   current: PageState,
@@ -135,7 +136,7 @@ const given = (fields: Fields, ...names: readonly string[]) =>
     names.map((name) => [name, field(fields, name)]).filter(([, value]) => value !== ""),
   );
 
-/** Returns fields as numbers. Text that is not a number is left as it is, and rejected by the route. */
+/** Returns fields as numbers. Text that is not a number stays as it is, and the action's schema rejects it. */
 const numbers = (fields: Fields, ...names: readonly string[]) =>
   Object.fromEntries(
     names

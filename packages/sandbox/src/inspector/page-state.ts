@@ -8,33 +8,33 @@ const { state, type, endpoint_id, q } = timelineQuery.shape;
 
 const fields = z
   .object({
-    /** `dlv_…`, `evt_…`, `send_…`, `src_…` or `call_…`. */
+    /** The id of the selected item: `dlv_…`, `evt_…`, `send_…`, `src_…` or `call_…`. */
     item: z.string().regex(/^(?:dlv|evt|send|src|call)_\w{1,60}$/),
     /** The number of the selected attempt. Default: the newest. */
     attempt: number,
     /** The first attempt on the current page of the attempts table. Default: the start of the newest page. */
     from: number,
-    /** Shows all stored bytes of a body. */
+    /** Set to show all stored bytes of a body. */
     full: z.literal("true"),
     state,
     type,
     endpoint_id,
     q,
-    /** Shows reads that succeeded, too. */
+    /** Set to show successful reads too. */
     reads: z.literal("true"),
     before: z.string().refine(isCursor),
-    /** Seconds between reloads of the page, for browsers without JavaScript. */
+    /** The seconds between reloads of the page, for browsers without JavaScript. */
     refresh: z.enum(["5", "30"]),
   })
   .partial();
 
-/** The state of the page, as its URL describes it. */
+/** The state of the page that its URL describes. */
 export type PageState = Readonly<z.output<typeof fields>>;
 
 /** The parameters that filter the timeline. */
 export const filterNames = ["state", "type", "endpoint_id", "q"] as const;
 
-/** Parses the parameters of a URL. Invalid ones are ignored, because people edit URLs. */
+/** Parses the parameters of a URL. Ignores invalid parameters, because people edit URLs. */
 export function readState(params: URLSearchParams): PageState {
   const entries = Object.entries(fields.shape).map(([name, schema]) => {
     const { data } = schema.safeParse(params.get(name) || undefined);

@@ -45,7 +45,8 @@ export async function renderPage(view: View): Promise<string> {
 }
 
 /**
- * Renders some parts of the page. @param calls limits the rows of the timeline to calls that have changed. Default: all
+ * Renders some parts of the page.
+ * @param calls the ids of the calls to which the timeline is limited; all calls if empty
  */
 export async function renderParts(
   view: View,

@@ -19,14 +19,14 @@ export interface InspectorContext extends Omit<RouteContext, "stream"> {
   readonly refusalOf: (error: unknown) => ApiError;
 }
 
-/** Allows content from this origin only, except for `data:` images, and no frame around the page. */
+/** The page's content security policy: content from this origin only, except `data:` images, and no framing. */
 const pagePolicy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types inspector";
 
-/** The largest form, in bytes. It has room for an edited body of 1 MiB, percent-encoded. */
+/** The maximum size of a form, in bytes. It leaves room for an edited body of 1 MiB, percent-encoded. */
 const longestForm = 4_194_304;
 
-/** Adds the page to the control routes. It uses the same queries and actions as they do. */
+/** Adds the page to the control routes. The page uses the same queries and actions as the control routes. */
 export function addInspector(app: Hono, context: InspectorContext): void {
   const { service, perform, surroundings, refusalOf } = context;
   const tokens = createTokens();
@@ -48,7 +48,7 @@ export function addInspector(app: Hono, context: InspectorContext): void {
   app.get("/", async (c) => {
     if (!wantsPage(c)) return c.text(directions(c));
     const { search, searchParams: params } = new URL(c.req.url);
-    // Whoever opens the page by its address, and not by a link in it, sees the newest failure.
+    // A browser that opens the page by its address, not by a link, is redirected to the newest failure.
     const isOpened = search === "" && c.req.header("sec-fetch-site") === "none";
     const shown = isOpened ? noteworthyDelivery(service) : undefined;
     if (shown && hasFailed(shown)) return c.redirect(href({ item: shown.id }), 302);
@@ -115,7 +115,8 @@ const show = async (view: View, status = 200) => {
 };
 
 /**
- * Returns an HTML response. The policy applies to parts too, because they contain forms, which no other page may frame.
+ * Returns an HTML response for the page or its parts. The policy applies to parts too, because no other page may frame
+ * their forms.
  */
 const document = (html: string, status = 200) =>
   new Response(html, {
@@ -129,20 +130,20 @@ const document = (html: string, status = 200) =>
 
 const wantsPage = (c: Context) => (c.req.header("accept") ?? "").includes("text/html");
 
-/** Returns the text for clients that are not browsers. */
+/** Returns the text that clients other than browsers receive instead of the page. */
 function directions(c: Context): string {
   const { origin } = new URL(c.req.url);
   return `The sandbox serves the interface at ${origin}\nOpen ${origin}/ in a browser: the page shows what happened and why.\nThe OpenAPI document is at ${origin}/openapi.json\nThe control routes are at ${origin}/_sandbox/\n`;
 }
 
-/** @throws ApiError 415 for another content type */
+/** Parses the fields of a submitted form. @throws ApiError 415 for another content type */
 function fieldsOf(request: Request, bytes: Uint8Array): Fields {
   const [type = ""] = (request.headers.get("content-type") ?? "").split(";");
   if (type.trim().toLowerCase() !== "application/x-www-form-urlencoded")
     throw new ApiError(
       415,
       "unsupported_media_type",
-      "Use application/x-www-form-urlencoded here.",
+      "Send the form as application/x-www-form-urlencoded.",
     );
   const fields = Object.create(null) as Record<string, string[]>;
   for (const [name, value] of new URLSearchParams(new TextDecoder().decode(bytes)))
@@ -152,7 +153,7 @@ function fieldsOf(request: Request, bytes: Uint8Array): Fields {
 
 const lengthOf = (fields: Fields) => Buffer.byteLength(Object.values(fields).flat().join(""));
 
-/** Returns the result that the page shows itself, because no URL may contain it. Otherwise returns undefined. */
+/** Returns a result that the page shows without a redirect, because no URL may contain it; undefined for others. */
 function outcomeOf(action: ActionName, fields: Fields, result: unknown): Outcome | undefined {
   const { shows } = formOf(action);
   if (shows === "explanation")

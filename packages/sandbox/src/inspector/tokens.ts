@@ -1,14 +1,14 @@
 import { randomBytes } from "node:crypto";
 
-/** The most used tokens that are remembered. */
+/** The maximum number of used tokens that are remembered. */
 const mostUsed = 10_000;
 
-/** Manages tokens that make a form take effect only once, however often its page is reloaded. */
+/** Manages single-use tokens. With a token, a form takes effect only once, even if its response is reloaded. */
 export function createTokens() {
   const used = new Set<string>();
   return {
     issue: () => randomBytes(12).toString("base64url"),
-    /** Returns true for the first use of a token. */
+    /** Marks a token as used. Returns whether it is valid and was unused. */
     use(token: string): boolean {
       if (!/^[\w-]{16}$/.test(token) || used.has(token)) return false;
       used.add(token);

@@ -13,7 +13,7 @@ export type Outcome = { readonly action?: ActionName; readonly fields: Fields } 
   | { readonly kind: "explained"; readonly explanation: Explanation }
 );
 
-/** The data that all parts of the page are rendered from. */
+/** The data from which all parts of the page are rendered. */
 export interface View {
   readonly service: Service;
   readonly state: PageState;
@@ -21,14 +21,14 @@ export interface View {
   readonly outcome?: Outcome | undefined;
   /** The action that has just succeeded. */
   readonly done?: ActionName | undefined;
-  /** Whether the rejected form is no longer on the page. The header then shows its message. */
+  /** Whether the rejected form is no longer on the page. The header then shows the error message. */
   readonly isFormGone?: boolean;
-  /** Differs between starts of the sandbox, even if a manual clock has not moved. */
+  /** An id that differs between starts of the sandbox, even if a manual clock has not moved. */
   readonly instance: string;
   readonly issueToken: () => string;
 }
 
-/** Returns a short hash. Pieces of the page with equal revisions are equal. */
+/** Returns a short hash of the data that a piece of the page shows. Pieces with equal revisions are equal. */
 export const revision = (data: unknown): string =>
   createHash("sha1")
     .update(JSON.stringify(data) ?? "")

@@ -7,7 +7,8 @@ export interface Mark {
 }
 
 /**
- * Splits untrusted text into parts that can be shown as they are, and marks. @param lines keeps line breaks and tabs
+ * Splits untrusted text into marks and parts that can be shown as they are.
+ * @param lines whether line breaks and tabs are shown as they are
  */
 export function visible(text: string, lines = false): readonly (string | Mark)[] {
   const parts: (string | Mark)[] = [];

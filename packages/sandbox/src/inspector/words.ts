@@ -15,7 +15,7 @@ export const stateShapes = {
   not_sent: "none",
 } as const satisfies Record<(typeof stateWords)[keyof typeof stateWords] | "not_sent", Shape>;
 
-/** Returns a label such as `Not sent`. A delivery that waits has nearly always failed before. */
+/** Returns a label such as `Not sent`. `waiting` is `Retrying`, because nearly all of these deliveries have failed. */
 export const stateLabel = (state: keyof typeof stateShapes): string =>
   state === "waiting" ? "Retrying" : upperFirst(state.replace("_", " "));
 
@@ -39,20 +39,20 @@ interface Result {
 
 const withoutHandler: ReadonlySet<string | undefined> = new Set(["ignored", "duplicate", "parked"]);
 
-/** Returns whether a receiver of svc-webhooks accepted a delivery without processing it. */
+/** Whether a receiver with svc-webhooks accepted a delivery without processing it. */
 export const isUnhandled = ({ code }: Result) => withoutHandler.has(code);
 
-/** Returns the icon and the colour of an attempt. */
+/** Returns the look of an attempt, which determines its icon and its colour. */
 export const lookOf = (attempt: Result & { readonly ok: boolean }): "ok" | "bad" | "none" =>
   isUnhandled(attempt) ? "none" : attempt.ok ? "ok" : "bad";
 
-/** Returns a short text for a result: `500`, `200 ignored` or `timed out`. */
+/** Returns a short text for a result, such as `500`, `200 ignored` or `timed out`. */
 export function resultWord({ status, error, code }: Result): string {
   if (status === undefined) return errorWords[error as FailureKind];
   return isUnhandled({ code }) ? `${status} ${code}` : String(status);
 }
 
-/** Returns a longer text for a result: `401 signature_mismatch` or `connection refused`. */
+/** Returns a longer text for a result, such as `401 signature_mismatch` or `connection refused`. */
 export function resultWords(result: Result): string {
   const { code, error } = result;
   const word = error === "refused" ? "connection refused" : resultWord(result);
@@ -109,7 +109,7 @@ export const count = (n: number, one: string, many = `${one}s`): string =>
 
 export const amount = (n: number): string => plural.format(n);
 
-/** Returns a URL without its scheme, such as `localhost:3000/webhooks`. Local receivers rarely differ in the scheme. */
+/** Returns a URL without its scheme, in which local receivers rarely differ: `localhost:3000/webhooks`. */
 export const shortUrl = (url: string): string => url.replace(/^https?:\/\//, "");
 
 export const upperFirst = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

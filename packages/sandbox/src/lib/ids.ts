@@ -21,6 +21,8 @@ export interface Ids {
 }
 
 /**
+ * Creates a generator of ids and secrets.
+ *
  * @param seed makes the sequence repeatable, for tests and screenshots. Default: random.
  * @param ownSecret returns the secrets in place of the sequence
  */
@@ -30,7 +32,7 @@ export function createIds(seed?: string, ownSecret?: () => string): Ids {
   const text = (length: number) => {
     let out = "";
     while (out.length < length) {
-      // 248 is the largest multiple of 62 in a byte. Values above it would favour the first letters.
+      // Bytes from 248, the largest multiple of 62, are skipped, because they would favour the first letters.
       for (const byte of bytes(length))
         if (byte < 248 && out.length < length) out += letters[byte % 62];
     }
@@ -46,7 +48,7 @@ export function createIds(seed?: string, ownSecret?: () => string): Ids {
   };
 }
 
-/** Generates bytes by hashing, because the sequences of two seeds must never overlap. */
+/** Creates a repeatable sequence of bytes. The bytes are hashes, because two seeds' sequences must never overlap. */
 function createSequence(first: string) {
   let seed = first;
   let calls = 0;

@@ -2,7 +2,7 @@ import { jsonIn } from "./json-in.js";
 
 const tokens = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
 
-/** The maximum length of the result: a multiple of the text's length, and an allowance for short texts. */
+/** The maximum length of the result: a multiple of the text's length, plus an allowance for short texts. */
 const most = { times: 10, more: 20_000 };
 
 /**
@@ -22,7 +22,7 @@ export function indentJson(text: string): { readonly text: string } | "too_long"
     const isEnd = token === "}" || token === "]";
     const isFirst = last === "{" || last === "[";
     if (isEnd) depth -= 1;
-    // An empty object or list stays on its line.
+    // An empty object or list stays on one line.
     if (last === "," || isFirst !== isEnd) {
       left -= 1 + 2 * depth;
       if (left < 0) return "too_long";

@@ -9,11 +9,11 @@ export interface Opener {
 /** Returns the program that opens an address in the default browser. `address` is the `href` of a URL. */
 export function openerOf(platform: NodeJS.Platform, address: string): Opener {
   if (platform === "darwin") return { program: "open", args: [address] };
-  // `start` is built into cmd, and it treats its first quoted argument as a window title. The `href` of a URL contains
-  // no quotation mark, and within quotes cmd treats & and | as ordinary characters.
+  // `start` is built into cmd, and treats its first quoted argument as a window title, so an empty title comes first.
+  // The `href` of a URL contains no quotation mark, and within quotes cmd treats & and | as ordinary characters.
   if (platform === "win32")
     return {
-      // Windows would look for `cmd` in the current folder first.
+      // The full path is used, because Windows would look for `cmd` in the current folder first.
       program: process.env["ComSpec"] ?? "cmd.exe",
       args: ["/d", "/c", `start "" "${address}"`],
     };
@@ -45,7 +45,7 @@ export function openInBrowser(url: string, report: (line: string) => void): void
   const failed = (how: string) => report(`${program} ${how}. Open ${href} in a browser yourself.`);
   const child = spawn(program, args, {
     // The child process has its own group, so that Ctrl-C does not close the browser. It has no terminal, because
-    // xdg-open may choose a text browser that would take it over.
+    // xdg-open may choose a text browser that would take over the terminal.
     detached: true,
     stdio: "ignore",
     windowsHide: true,

@@ -8,19 +8,21 @@ import type { SendRecord } from "../state/records.js";
 
 /** Relays accepted emails to an SMTP server on this machine. */
 export interface Relay {
-  /** Queues a send. The result is added to its history and changes nothing else. */
+  /** Queues the email of a send. The result is added to the send's history and changes nothing else. */
   readonly send: (sendId: string) => void;
   /** Aborts running transfers and discards queued sends. */
   readonly close: () => void;
 }
 
-/** The most emails that are relayed at the same time. They start in the order of their sends. */
+/** The maximum number of emails that are relayed at the same time. They start in the order of their sends. */
 const atOnce = 3;
 
 /** The domain of the id in a Message-ID header (RFC 5322, section 3.6.4). */
 const messageIdDomain = "sandbox.test";
 
 /**
+ * Creates the relay of a sandbox.
+ *
  * @param server the SMTP server. If undefined, nothing is relayed.
  * @param limitMs the time limit of one email, in real milliseconds. Default 10 s.
  */
@@ -46,8 +48,8 @@ export function createRelay(server: SmtpServer | undefined, world: World, limitM
       disableFileAccess: true,
       disableUrlAccess: true,
       socketCloseTimeout: 0,
-      // nodemailer sends an address that is not ASCII to any server. Only its log shows what the server offers
-      // (RFC 6531, section 3.2), and does so before the first address is sent.
+      // nodemailer would send an address that is not ASCII to any server. The logger aborts before that, because only
+      // the log shows whether the server supports such addresses (RFC 6531, section 3.2).
       transactionLog: [send.from, ...send.to].some(needsUtf8),
       logger: {
         debug({ tnx }: { readonly tnx?: unknown }, text: string) {
@@ -84,12 +86,12 @@ export function createRelay(server: SmtpServer | undefined, world: World, limitM
   return {
     send(sendId) {
       void inLane("", async () => {
-        // By a later turn of the event loop, the send has been committed.
+        // Waits for a later turn of the event loop, when the send has been committed.
         await new Promise((resolve) => setImmediate(resolve));
         const send = world.state.sends.get(sendId);
         if (!send || closing.signal.aborted) return;
         const note = await pass(send);
-        // The send may have been dropped or reset meanwhile.
+        // The result is not recorded if the send has been dropped or reset meanwhile.
         if (closing.signal.aborted || world.state.sends.get(sendId) !== send) return;
         send.history.push({ status: send.status, at: world.clock.now(), note });
         world.state.sends.put(send);
@@ -100,7 +102,7 @@ export function createRelay(server: SmtpServer | undefined, world: World, limitM
   };
 }
 
-/** Returns whether an address needs SMTPUTF8. A domain does not, because it is sent in Punycode. */
+/** Whether an address needs SMTPUTF8. A domain never does, because it is sent in Punycode. */
 const needsUtf8 = (address: string) => /[^\0-\u007f].*@/su.test(address);
 
 /** Describes why an email was not relayed, without any text from the server. */

@@ -7,7 +7,7 @@ import { allowedAddresses, checkUrl, type Lookup } from "./url-rule.js";
 interface DestinationsOptions {
   readonly ledger: Ledger;
   readonly lookup: Lookup;
-  /** Returns the reason why an endpoint cannot have this URL, before A-21 applies. */
+  /** Returns the reason why an endpoint cannot have this URL, or undefined if A-21 decides. */
   readonly refuseUrl?: ((url: string) => string | undefined) | undefined;
 }
 

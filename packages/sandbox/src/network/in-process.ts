@@ -14,7 +14,7 @@ export const inProcess =
         body: Uint8Array.from(body),
         signal,
       });
-      // A handler in JavaScript may return anything, because no compiler checks it.
+      // Typed as `unknown`, because a handler in JavaScript may return anything.
       const response: unknown = await handler(request);
       if (!isResponse(response)) {
         const text = `The receiver returned ${named(response)} instead of a Response.`;
@@ -32,7 +32,7 @@ export const inProcess =
     }
   };
 
-/** Accepts the Response of any implementation, such as a polyfill. */
+/** Whether a value is a Response, of any implementation, such as a polyfill. */
 const isResponse = (value: unknown): value is Response =>
   typeof value === "object" &&
   value !== null &&
@@ -40,13 +40,13 @@ const isResponse = (value: unknown): value is Response =>
   "headers" in value &&
   "arrayBuffer" in value;
 
-/** Names a value by its type: `undefined`, `null`, `a string`, `an object`. */
+/** Returns the name of a value's type: `undefined`, `null`, `a string`, `an object`. */
 function named(value: unknown): string {
   if (value === undefined || value === null) return String(value);
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
-/** Reads a response like the network transport: no further than the bytes that are kept. */
+/** Reads a response as the network transport does, only until it has the bytes to keep. */
 async function responseOf(
   response: Response,
   captureBytes: number,

@@ -35,16 +35,16 @@ export function tlsText(
     case "ERR_TLS_CERT_ALTNAME_INVALID":
       return `The certificate is not valid for ${host}.`;
   }
-  // OpenSSL has a code of words for each way in which a certificate may be wrong.
+  // Codes with other beginnings come from OpenSSL, and describe a problem with the certificate.
   if (!/^E(?:PROTO|RR_)/.test(code)) return `The certificate was refused: ${message} (${code}).`;
-  // Node 20 reports EPROTO for all TLS protocol errors, with the reason only in OpenSSL's line.
+  // The reason comes from OpenSSL's line in the message, because Node 20 reports all TLS protocol errors as EPROTO.
   const reason = /:SSL routines:[^:]*:([^:]+)/.exec(message)?.[1] ?? message;
   if (/wrong version number|packet length too long|http request/.test(reason))
     return "The receiver does not use TLS on this port. Use an http: URL, or the port on which the receiver serves HTTPS.";
   if (reason.includes("certificate required"))
-    return `The receiver requires a client certificate (${reason}), and none is ever sent. Use a URL that requires none.`;
-  // TLS 1.2 has no alert of its own for a missing client certificate.
+    return `The receiver requires a client certificate (${reason}), but none is ever sent. Use a URL that requires none.`;
+  // TLS 1.2 has no alert of its own for a missing client certificate, so that is one possible cause of this failure.
   return reason.includes("handshake failure")
-    ? `The receiver refused the TLS handshake (${reason}). It may require a client certificate, and none is ever sent, or a cipher that Node does not offer.`
+    ? `The receiver refused the TLS handshake (${reason}). It may require a client certificate, which is never sent, or a cipher that Node does not offer.`
     : `The TLS connection failed (${reason}).`;
 }

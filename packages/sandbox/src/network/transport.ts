@@ -38,10 +38,10 @@ export interface ReceivedResponse {
 }
 
 /**
- * - `refused`: no connection. `timeout`: the signal aborted, or the system gave up connecting.
+ * - `refused`: no connection was established. `timeout`: the signal aborted, or the system gave up connecting.
  * - `reset`: the connection was closed before the response was complete.
- * - `tls`, `dns`: as named. `protocol`: the receiver did not send a usable HTTP/1.1 response, or the request cannot be
- *   sent.
+ * - `tls`: the TLS connection failed. `dns`: the host name has no address.
+ * - `protocol`: the receiver did not send a usable HTTP/1.1 response, or the request cannot be sent.
  * - `url_refused`: the URL rule does not allow the URL or one of its addresses.
  * - `dropped`: a fault dropped the delivery.
  */
@@ -58,7 +58,7 @@ export type Sent = { readonly response: ReceivedResponse } | { readonly error: F
 
 /**
  * Sends one POST request. Never rejects. Aborting the signal stops it immediately, with an error of kind `timeout`, and
- * closes the socket. The caller has to record why it aborted.
+ * closes the socket. The caller must record why it aborted.
  */
 export type Transport = (request: OutgoingRequest, signal: AbortSignal) => Promise<Sent>;
 
@@ -70,8 +70,8 @@ export interface NetworkTransportOptions {
   /** Whether the sandbox listens on this address and port. */
   readonly isOwn: (address: string, port: number) => boolean;
   /**
-   * The most bytes of a response's body to keep: 0 or more, 65,536 by default. The transport does not wait for further
-   * bytes.
+   * The maximum number of bytes to keep of a response's body: 0 or more, 65,536 by default. The transport does not wait
+   * for further bytes.
    */
   readonly captureBytes?: number | undefined;
   /** Certificates (PEM) to trust instead of Node's, for tests. */
@@ -81,9 +81,9 @@ export interface NetworkTransportOptions {
 /**
  * Sends requests over the network.
  *
- * The URL and all its addresses are checked for each attempt. The connection goes to the checked address itself, so a
- * name that changes its address in between has no effect. Addresses are tried in turn: the next one only if no
- * connection was established. Redirects are not followed.
+ * The URL and all its addresses are checked for each attempt. The connection goes to the checked address itself, so it
+ * does not matter if the name's address changes in between. Addresses are tried in turn, until a connection is
+ * established. Redirects are not followed.
  */
 export function networkTransport(options: NetworkTransportOptions): Transport {
   const { rule, lookup = systemLookup, isOwn } = options;
@@ -122,7 +122,7 @@ interface Exchange {
   readonly connected: boolean;
 }
 
-/** Sends the request to one address. Rejects if Node cannot build the request, such as for a line break in a header. */
+/** Sends the request to one address. Rejects if Node cannot build the request, as with a line break in a header. */
 function post(
   url: URL,
   { address }: Address,
@@ -140,18 +140,18 @@ function post(
       host: address,
       port: url.port || defaultPorts[url.protocol],
       path: url.pathname + url.search,
-      // A list keeps the order and the case of repeated headers. In an object, Node would merge their names.
+      // A list keeps the order and the case of repeated headers. From an object, Node would merge their names.
       headers: [
         ["Host", url.host],
         ["Content-Length", String(request.body.byteLength)],
         ["Connection", "close"],
         ...request.headers.filter(([header]) => !ownHeaders.has(header.toLowerCase())),
       ].flat(),
-      // Each attempt opens a new connection. A request on a reused connection that the receiver is just closing would
-      // fail as if the receiver had reset it.
+      // Each attempt opens a new connection, because a request on a reused connection that the receiver is closing
+      // would fail as if the receiver had reset it.
       agent: false,
       maxHeaderSize: 16_384,
-      // This overrides NODE_TLS_REJECT_UNAUTHORIZED, with which a delivery would succeed only here.
+      // Overrides NODE_TLS_REJECT_UNAUTHORIZED, because with it deliveries would succeed that fail in production.
       rejectUnauthorized: true,
       servername: literal(url) === undefined ? url.hostname : "",
       ...(ca !== undefined && { ca }),
@@ -164,17 +164,17 @@ function post(
     };
     const abort = (): void => settle(stopped);
     const fail = (error: NodeJS.ErrnoException): void => {
-      // A complete response may still have unread bytes, for example if the receiver closed the connection without
-      // reading the whole request.
+      // A complete response counts even if an error follows before its bytes are read, for example because the receiver
+      // closed the connection without reading the whole request.
       if (response?.complete !== true) settle({ error: describe(error, url, phase) });
     };
     signal.addEventListener("abort", abort);
 
-    // Between the two calls, Node polls, and reads the response of a receiver that has already responded and closed
-    // the connection. Otherwise the write would fail, and Node would discard the response unread.
+    // Between the two immediates, Node polls, and reads the response of a receiver that has already responded and
+    // closed the connection. Otherwise, the write would fail, and Node would discard the response unread.
     const write = () => setImmediate(() => setImmediate(() => outgoing.end(request.body)));
     outgoing.on("socket", (socket) => {
-      // The socket of an interceptor (MSW, Nock) has no handle, and connects only after the request was written.
+      // An interceptor (MSW, Nock) needs the request first: its socket has no handle, and connects after the write.
       const isIntercepted = !Reflect.get(socket, "_handle");
       if (isIntercepted) write();
       socket.once("connect", () => (phase = secure ? "handshake" : "open"));
@@ -188,7 +188,7 @@ function post(
     outgoing.on("upgrade", () => settle(switched));
     outgoing.on("response", (incoming) => {
       incoming.on("error", fail);
-      // Without an Upgrade header, Node treats a 101 as a final response.
+      // Node emits no `upgrade` for a 101 without an Upgrade header, but treats it as a final response.
       if (incoming.statusCode === 101) return settle(switched);
       phase = "response";
       response = incoming;
@@ -217,10 +217,10 @@ function post(
 
 const switched = failure("protocol", "The receiver switched to another protocol (status 101).");
 
-/** The progress of the exchange when it failed. */
+/** The progress of an exchange. It determines how a failure is described. */
 type Phase = "connecting" | "handshake" | "open" | "response";
 
-/** Headers that would contradict those of the transport. Two lengths would allow request smuggling. */
+/** The headers that only the transport sets. Two lengths, for example, would allow request smuggling. */
 const ownHeaders = new Set(["host", "content-length", "connection", "transfer-encoding"]);
 
 function describe(error: NodeJS.ErrnoException, url: URL, phase: Phase): Failure {
@@ -232,7 +232,7 @@ function describe(error: NodeJS.ErrnoException, url: URL, phase: Phase): Failure
       text: `${host} did not respond before the operating system gave up.`,
     };
   }
-  // Linux reports a connection that was closed right after it was accepted as ECONNRESET.
+  // ECONNRESET is not a refusal: Linux reports it for a connection that was closed right after it was accepted.
   if (phase === "connecting" && code !== "ECONNRESET") {
     return {
       kind: "refused",

@@ -6,9 +6,9 @@ import ipaddr from "ipaddr.js";
  * The addresses to which deliveries may be sent (assumption A-21).
  *
  * - `loopback`: `http` or `https` to 127.0.0.0/8 and `::1`, so that the sandbox stays offline.
- * - `private`: also to private addresses (RFC 1918 and RFC 4193), such as those of containers and of their host. Link-local
- *   addresses and those in {@link metadata} stay refused, because clouds serve the credentials of a machine there.
- * - `strict`: `https` to public unicast addresses, as the service's interface documents it.
+ * - `private`: also to private addresses (RFC 1918 and RFC 4193), such as those of containers and of their host.
+ *   Link-local addresses and those in {@link metadata} are refused, because clouds serve a machine's credentials there.
+ * - `strict`: `https` to public unicast addresses, as the interface document specifies.
  */
 export type UrlRule = "loopback" | "private" | "strict";
 
@@ -26,7 +26,7 @@ const tooLong = { refused: "The URL is longer than 2,048 characters. Shorten it.
 
 /** Looks up a name with the system's resolver, including its hosts file. The addresses are in the resolver's order. */
 export const systemLookup: Lookup = async (hostname) =>
-  // `all` returns `family` as a number; Node has no other families.
+  // The cast is safe: the type of `family` is `number`, but Node returns only 4 and 6.
   (await resolve(hostname, { all: true, verbatim: true })) as Address[];
 
 /**
@@ -46,7 +46,7 @@ export function checkUrl(
   rule: UrlRule,
 ): { readonly url: URL } | { readonly refused: string } {
   if (text.length > maxLength) return tooLong;
-  // The URL parser removes some of these, and turns a backslash into a slash.
+  // Checked before parsing, because the URL parser removes some of these characters and turns a backslash into a slash.
   if (/[\s\p{C}\\]/u.test(text)) {
     return refuse(
       "The URL contains a space, an invisible character or a backslash. Remove it or percent-encode it.",
@@ -91,10 +91,10 @@ export function checkUrl(
   return { url };
 }
 
-/** Returns undefined for text that is no URL. */
+/** Parses a URL. Returns undefined for any other text. */
 function parse(text: string): URL | undefined {
   try {
-    // `URL.canParse` of Node 20 and 22 returns false for hosts such as `bücher.localhost` once it has been optimized.
+    // Not `URL.canParse`: in Node 20 and 22, the optimized function returns false for hosts such as `bücher.localhost`.
     return new URL(text);
   } catch {
     return undefined;
@@ -158,10 +158,10 @@ async function addressesOf(
   }
 }
 
-/** RFC 6761, section 6.3: these names are loopback, whatever a resolver returns. */
+/** Whether a name is loopback, whatever a resolver returns (RFC 6761, section 6.3). */
 const isLocalhost = (hostname: string) => /(?:^|\.)localhost$/.test(hostname);
 
-/** A receiver on localhost may listen on either of these, or on both: Node prefers `::1`, others 127.0.0.1. */
+/** The addresses of localhost. A receiver may listen on one or both: Node prefers `::1`, others prefer 127.0.0.1. */
 const localhost: readonly Address[] = [
   { address: "127.0.0.1", family: 4 },
   { address: "::1", family: 6 },
@@ -208,8 +208,8 @@ const allowedClasses: Record<UrlRule, readonly string[]> = {
 };
 
 /**
- * Returns the reason why the rule does not allow the address, as the predicate of a sentence. Returns undefined if it
- * does.
+ * Returns the reason why the rule does not allow the address, as the predicate of a sentence. Returns undefined if the
+ * rule allows it.
  */
 function object(address: string, rule: UrlRule): string | undefined {
   const found = addressClass(address);
@@ -227,15 +227,15 @@ const metadata = [
 
 function addressClass(address: string): string {
   if (address.includes("%")) return "zoned";
-  // `ipaddr.js` alone also reads octal, hexadecimal and short forms.
+  // `isIP` rejects octal, hexadecimal and short forms, which `ipaddr.js` alone would accept.
   if (isIP(address) === 0 || !ipaddr.isValid(address)) return "invalid";
   const parsed = ipaddr.parse(address);
   const range = parsed.range();
   if (parsed instanceof ipaddr.IPv6 && metadata.some((one) => parsed.match(one))) return "metadata";
   if (range !== "unicast") return range;
   if (parsed instanceof ipaddr.IPv6) {
-    // All public IPv6 addresses are in 2000::/3 (IANA, IPv6 Address Space); `ipaddr.js` calls every
-    // unknown range unicast.
+    // All public IPv6 addresses are in 2000::/3 (IANA, IPv6 Address Space). The range is checked here, because
+    // `ipaddr.js` calls every unknown range unicast.
     const [first = 0] = parsed.parts;
     if (first >> 13 !== 1) {
       return parsed.parts.slice(0, 6).every((part) => part === 0) ? "ipv4Compatible" : "reserved";

@@ -2,7 +2,7 @@ import { z } from "zod";
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** Creates a parameter of an operation or a delivery. Takes the description and the assumption out of its schema. */
+/** Creates a parameter of an operation or a delivery. Moves its description and assumption out of the schema. */
 export const parameter = (
   name: string,
   place: "header" | "query",
@@ -22,7 +22,7 @@ export function createComponents() {
   const schemas: Record<string, JsonSchema> = {};
   return {
     schemas,
-    /** @param io the side of the schema to describe: its input (default) or its parsed output */
+    /** Converts a schema. @param io the side of the schema to describe: its input (default) or its parsed output */
     schema(schema: z.ZodType, io: "input" | "output" = "input"): JsonSchema {
       const converted = z.toJSONSchema(schema, { unrepresentable: "any", io });
       const { $schema: _dialect, $defs, ...rest } = inComponents(converted);

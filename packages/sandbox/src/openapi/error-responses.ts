@@ -25,7 +25,7 @@ const shapes = {
   problem: z.object({ ...facts, ...problem }).meta(described),
 };
 
-/** @param assumption absent if the interface document has this status and code */
+/** Describes an error. @param assumption absent if the interface document specifies this status and code */
 const refusal = (
   status: number,
   code: ErrorCode,
@@ -51,14 +51,14 @@ function* refusals(operation: Operation, ledger: Ledger): Iterable<Refusal> {
     yield refusal(415, "unsupported_media_type", "The body is not `application/json`.", "A-28");
     yield refusal(413, "body_too_large", text, "A-24");
   }
-  // A-27 parameters accept any text.
+  // The query of an operation with A-27 is never invalid, because its parameters accept any text.
   if (operation.request || (operation.query && !depends("A-27")))
     yield refusal(400, "invalid_request", "A required field is missing or invalid.");
   if (depends("A-13")) {
     const status = ledger.get("errors.messageClass");
     yield refusal(status, "invalid_request", "`message_class` is not `transactional`.", "A-13");
   }
-  if (depends("A-12")) yield refusal(404, "not_found", "There is no such id.", "A-12");
+  if (depends("A-12")) yield refusal(404, "not_found", "No item has this id.", "A-12");
   if (depends("A-27") && ledger.get("event.identity") === "shared") {
     const text = "The event went to several endpoints. Choose one with `webhook_endpoint_id`.";
     yield refusal(400, "invalid_request", text, "A-27");

@@ -11,7 +11,7 @@ const otherSuccess: Readonly<Record<string, { readonly status: number; readonly 
   createDomain: { status: 200, text: "The domain had already been added (A-05)." },
 };
 
-/** The operation whose success status is the only one in the interface document. */
+/** The only operation whose success status the interface document specifies. */
 const documentedStatus = "sendEmail";
 
 export function operationObject(
@@ -92,8 +92,8 @@ function successResponses(
 }
 
 /**
- * Returns the schema of a response. If it has several forms, the result is the one that A-15 selects, or the one with a
- * body.
+ * Returns the schema of a response. If the response has several forms, returns the one that A-15 selects, or the one
+ * with a body.
  */
 function responseSchema(schema: z.ZodType, components: Components, ledger: Ledger): JsonSchema {
   const { anyOf, ...rest } = components.schema(schema);

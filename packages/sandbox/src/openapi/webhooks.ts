@@ -31,7 +31,7 @@ const deliveryHeaders = {
   "X-SVC-Attempt": z.int().min(1).meta({ description: "The number of this attempt." }),
 };
 
-/** Returns the schema of `data`, chosen by the first word of the type. */
+/** Returns the schema of `data`, which depends on the first word of the type. */
 const dataOf = (type: string): z.ZodType => {
   if (type.startsWith("email.")) return acceptedSend;
   if (type.startsWith("domain."))

@@ -38,7 +38,7 @@ export const whole = (content: Uint8Array): Captured => ({
 });
 
 /**
- * Decodes bytes as UTF-8. Returns undefined if they are not valid. A character that was cut off at the end is left out.
+ * Decodes bytes as UTF-8. Returns undefined if they are not valid. With `isCut`, omits an incomplete last character.
  */
 export function strictText(bytes: Uint8Array, isCut = false): string | undefined {
   try {

@@ -9,8 +9,8 @@ export interface CurlRequest {
 }
 
 /**
- * The longest body, in bytes, that is passed as an argument. Linux limits one argument to 128 KiB (`MAX_ARG_STRLEN`).
- * The limit does not apply to `printf`, which is built into the shell.
+ * The maximum size of a body that is passed as an argument, in bytes. Linux limits one argument to 128 KiB
+ * (`MAX_ARG_STRLEN`). A larger body comes from `printf`, which is built into the shell and has no such limit.
  */
 const longestArgument = 100_000;
 
@@ -20,7 +20,7 @@ const longestArgument = 100_000;
  * @throws ApiError 409 for a header with a line break, which curl would send as two
  */
 export function curlCommand({ url, headers, body }: CurlRequest): string {
-  // Without these two options, curl would add these headers by itself.
+  // The last two options stop curl from adding these headers itself.
   const options = headers.map(([name, value]) => header(name, value)).concat("Accept:", "Expect:");
   const text = strictText(body);
   const isPlain =
@@ -36,8 +36,8 @@ export function curlCommand({ url, headers, body }: CurlRequest): string {
 }
 
 /**
- * Formats a header for curl, which removes a header that ends in a colon, and sends an empty one that ends in a
- * semicolon.
+ * Formats a header for curl. An empty header ends in a semicolon, because curl would remove a header that ends in a
+ * colon.
  */
 function header(name: string, value: string): string {
   if (/[\r\n\0]/.test(name + value)) {

@@ -8,7 +8,7 @@ import type { AccountId } from "../state/records.js";
 import type { World } from "../world.js";
 import { attemptSummary, checkpointShape, endpointShape, faultShape } from "./shapes.js";
 
-/* Lists, newest first. Only that of the deliveries has pages. */
+/* Lists, newest first. Only the list of deliveries has pages. */
 
 /** Returns a page of the deliveries as the interface shows them, with their attempts. */
 export const deliveries = (
@@ -35,6 +35,6 @@ export const checkpoints = ({ state }: World) =>
 
 export const faults = ({ state }: World) => Array.from(state.faults.all(), faultShape).toReversed();
 
-/** Returns the number of faults that have uses left. */
+/** Returns the number of faults that have unused slots. */
 export const waitingFaults = ({ state }: World): number =>
   state.faults.list().filter((fault) => slotsLeft(fault) > 0).length;

@@ -21,7 +21,7 @@ import {
   maybe,
 } from "./shapes.js";
 
-/** The data of the control routes and the page, which both use these functions. */
+/** The data for the control routes and the page, which use the same functions. */
 
 export function countsOf({ calls, deliveries, tally }: State) {
   const { pending, attempting, succeeded, failed } = tally.deliveries;
@@ -32,7 +32,7 @@ export function countsOf({ calls, deliveries, tally }: State) {
     failed,
     waiting: pending,
     sending: attempting,
-    /** Events that went to no endpoint. */
+    /** The number of events that went to no endpoint. */
     not_sent: tally.notSent,
   } as const;
 }
@@ -50,13 +50,13 @@ export interface Surroundings {
   readonly resetAt: number | undefined;
   /** The time to which the sandbox was last rewound, since the last reset. */
   readonly rewoundAt: number | undefined;
-  /** The recording of a scenario, if one has begun or has just ended. */
+  /** The recording of a scenario that is running or has ended last, if there is one. */
   readonly recording: RecordingShape | undefined;
   /** Whether the state is kept in a file, so that it survives a restart. */
   readonly isKept: boolean;
 }
 
-/** The recording of a scenario. */
+/** A recording of a scenario, as the control routes show it. */
 export interface RecordingShape {
   readonly state: "recording" | "finished";
   readonly steps: number;
@@ -100,13 +100,13 @@ export function timeline(world: World, query: TimelineQuery) {
   );
 }
 
-/** @throws ApiError 404 */
+/** Returns the item with an id. @throws ApiError 404 if there is none */
 export function find<Item>(table: Table<Item>, id: string | undefined, noun: string): Item {
   const item = table.get(id ?? "");
   if (item === undefined)
     throw notFound(
       "id",
-      `There is no such ${noun}. It may have been dropped or removed by a reset.`,
+      `There is no such ${noun}. It may have been dropped, or removed by a reset or a rewind.`,
     );
   return item;
 }
@@ -208,7 +208,7 @@ export function findDelivery(world: World, id: string | undefined): DeliveryReco
   if (!found)
     throw notFound(
       "id",
-      "There is no such delivery. It may have been dropped or removed by a reset.",
+      "There is no such delivery. It may have been dropped, or removed by a reset or a rewind.",
     );
   if (others.length > 0)
     throw invalid("id", "Several deliveries have this event id (A-27). Use a delivery id.");
@@ -239,7 +239,7 @@ export function deliveryDetail(world: World, id: string, full: boolean) {
   };
 }
 
-/** @throws ApiError 404 */
+/** Finds an attempt by its delivery and its number. @throws ApiError as `findDelivery` does, and 404 */
 export function findAttempt(
   world: World,
   id: string | undefined,
@@ -263,7 +263,7 @@ export async function attemptDetail(world: World, id: string, n: string, full: b
     ...summary,
     attempt: attempt.attempt,
     delivery_id: delivery.id,
-    // A fault changed the body, and it was signed again.
+    // Set if a fault changed the body and the sandbox signed it again.
     ...maybe("mutated", (attempt.body !== undefined && attempt.tamper === undefined) || undefined),
     request: { url, headers, body: bodyShape(whole(attempt.body ?? delivery.body), full) },
     ...maybe(

@@ -65,11 +65,11 @@ function endBefore(calls: readonly CallRecord[], cursor: string): number {
   return known >= 0 ? known : calls.findLastIndex((call) => call.at < Number(at)) + 1;
 }
 
-/** Whether the call changed nothing and ended as its client expects. */
+/** Whether the call is a read that succeeded without a fault. */
 const isQuietRead = ({ method, status, faultId }: CallRecord) =>
   method === "GET" && status >= 200 && status < 400 && faultId === undefined;
 
-/** Whether one delivery of the call, or one event that went to no endpoint, meets all conditions. */
+/** Whether a delivery of the call, or an event that went to no endpoint, meets all conditions of the query. */
 function matchesFilter(world: World, call: CallRecord, query: TimelineQuery): boolean {
   const { state, type, endpoint_id: endpointId, reads } = query;
   if (reads === "false" && isQuietRead(call)) return false;
@@ -85,7 +85,7 @@ function matchesFilter(world: World, call: CallRecord, query: TimelineQuery): bo
   });
 }
 
-/** The shortest text that is searched for in ids and keys. Shorter texts would match many random ones. */
+/** The minimum length of a text that is searched for in ids and keys. A shorter text would match many random ids. */
 const shortestIdPart = 5;
 
 /** The lower-case texts that a search matches against. */

@@ -17,7 +17,7 @@ import type { CheckpointRecord } from "../state/table.js";
 import { assumptionsOf } from "./assumptions.js";
 import { strictText } from "./body.js";
 
-/* Records as the control routes show them. No secret and no API key is in them. */
+/* Records as the control routes show them, without secrets and API keys. */
 
 export const hint = (secret: string): string => `…${secret.slice(-4)}`;
 
@@ -38,7 +38,7 @@ export function callShape(world: World, call: CallRecord) {
     ...maybe("idempotency_key", call.idempotencyKey),
     replayed: call.replayed === true,
     ...maybe("fault_id", call.faultId),
-    // The client received no response.
+    // Set if the client received no response.
     ...maybe("lost", call.lost),
     ...maybe("notes", call.notes),
     ...maybe(
@@ -93,13 +93,13 @@ export const attemptSummary = (attempt: AttemptRecord) => ({
   ...maybe("tamper", attempt.tamper),
 });
 
-/** Returns the pending attempt: its `X-SVC-Attempt`, that of the schedule's last attempt (A-09), and its time. */
+/** Returns the scheduled attempt: its `X-SVC-Attempt`, the highest one that A-09 allows, and its time. */
 function nextAttempt({ ledger }: World, delivery: DeliveryRecord) {
   if (delivery.nextAttemptAt === undefined) return undefined;
   const n = delivery.attempt + 1;
   const retries = Math.max(0, ledger.get("delivery.retry").length - delivery.retries);
   const isRedelivery = delivery.trigger === "redeliver";
-  // A failed redelivery resumes the schedule that it interrupted, or ends the delivery if there is none.
+  // A failed redelivery resumes the schedule that it interrupted, if any. Otherwise, it ends the delivery.
   const resumed = delivery.resumeAt === undefined ? 0 : retries + 1;
   return { n, of: n + (isRedelivery ? resumed : retries), at: iso(delivery.nextAttemptAt) };
 }
@@ -123,7 +123,7 @@ function codeIn(content: Uint8Array | undefined): string | undefined {
       readonly status?: unknown;
     } | null;
     const { error, status } = parsed ?? {};
-    // Any receiver may send an error code. The code of a success counts only if it is an svc-webhooks outcome.
+    // An error code of any receiver counts. The `status` of a success counts only if it is an svc-webhooks outcome.
     const code = error?.code ?? (outcomeText(String(status)) && status);
     return typeof code === "string" ? code.slice(0, 100) : undefined;
   } catch {

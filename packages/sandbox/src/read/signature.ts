@@ -17,7 +17,7 @@ interface Signer {
 export const signatureHeaders = ({ headers }: AttemptRecord): readonly string[] =>
   headers.filter(([name]) => name.toLowerCase() === "x-svc-signature").map(([, value]) => value);
 
-/** A fault may sign a changed body. Tampering changes the body after it is signed, or signs it with another secret. */
+/** Returns the body that was signed: the changed one if a fault signed it, but the original one under tampering. */
 const signedBody = (delivery: DeliveryRecord, { tamper, body }: AttemptRecord) =>
   tamper === undefined ? (body ?? delivery.body) : delivery.body;
 
@@ -35,11 +35,11 @@ async function signerOf(
   const others = Array.from(new Set(older));
   const [sent = ""] = signatureHeaders(attempt);
   for (const secret of [current, ...others]) {
-    // A-20 may have changed since the attempt.
+    // Both forms of the key are tried, because A-20 may have changed since the attempt.
     for (const form of [rule, rule === "text" ? "base64" : "text"] as const) {
       const key = keyOf(secret, form);
       const genuine = await sign(signedBody(delivery, attempt), key);
-      // A tampered signature may lack its prefix.
+      // Only the end is compared, because a tampered signature may lack its prefix.
       if (sent === "" || !genuine.endsWith(sent)) continue;
       const valid = secret === current ? [] : [keyOf(current, rule)];
       const previous = others.filter((other) => other !== secret);
@@ -57,7 +57,7 @@ async function signerOf(
   };
 }
 
-/** Returns an attempt's signature, next to the signature that its bytes should have. */
+/** Returns an attempt's signature, and the signature that its bytes should have. */
 export async function signatureShape(
   world: World,
   delivery: DeliveryRecord,

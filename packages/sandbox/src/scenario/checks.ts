@@ -6,7 +6,7 @@ import type { ExpectStep, FindStep } from "./format.js";
 type Expected = ExpectStep["expect"];
 type Selection = FindStep["find"];
 
-/** The result of a check, which two runs with the same behavior share. */
+/** The result of a check. Two runs with the same behavior have equal results. */
 export interface Checked {
   readonly met: boolean;
   readonly found: string;
@@ -86,7 +86,7 @@ function counted(words: readonly string[]): string {
   return parts.length === 0 ? "" : ` (${parts.map(([word, n]) => `${n} × ${word}`).join(", ")})`;
 }
 
-/** Describes an expectation, with its references. */
+/** Describes an expectation as the file contains it, with its references. */
 export function textOf({ expect: { deliveries, attempts }, within }: ExpectStep): string {
   const { count, at_least: least, at_most: most, ...filter } = deliveries ?? attempts ?? {};
   const amounts = [

@@ -7,13 +7,13 @@ import { referencesIn, stringsIn } from "./template.js";
 /** The version of the format that this package reads and writes. */
 export const version = 1;
 
-/** The most bytes of a file, and the limits on its steps. */
+/** The maximum size of a file, in bytes. The other limits apply to its steps. */
 export const mostBytes = 1_048_576;
 export const mostSteps = 1_000;
 const mostRequests = 2_000;
 const deepest = 60;
 
-/** The actions that a step can run. The others concern the page, the clock, or a recording. */
+/** The actions that a step can run: all except those for the page, the clock, a reset or a recording. */
 export const stepActions: readonly ActionName[] = actionNames.filter(
   (name) => !["explain", "clock", "reset", "start-recording", "stop-recording"].includes(name),
 );
@@ -35,11 +35,11 @@ const primitive = z.union(
   "must be a string, a number, true, false or null",
 );
 
-/** Whether a path is one of the interface, also after its dot segments have been removed. */
+/** Whether a path still belongs to the interface after its dot segments have been resolved. */
 export const isInterfacePath = (path: string): boolean =>
   new URL(path, "http://sandbox.test").pathname.startsWith("/v1/");
 
-/** Whether a text can be the value of the header. */
+/** Whether a text can be the value of a header. */
 export const isHeaderText = (text: string): boolean => /^[ -~]*$/.test(text);
 
 const requestStep = z.strictObject({
@@ -101,7 +101,7 @@ const amount = {
   at_most: whole(0, 1_000_000).optional(),
 };
 
-/** Requires an amount, because an expectation without one could not fail. */
+/** Whether an expectation has an amount. Without an amount, it could not fail. */
 const hasAmount = (given: { readonly [Name in keyof typeof amount]?: number | undefined }) =>
   given.count !== undefined || given.at_least !== undefined || given.at_most !== undefined;
 const needsAmount = "needs count, at_least or at_most";
@@ -129,7 +129,7 @@ const expectStep = z.strictObject({
     })
     .refine(
       ({ deliveries, attempts }) => (deliveries === undefined) !== (attempts === undefined),
-      "needs one of deliveries and attempts",
+      "needs either deliveries or attempts",
     ),
   within: span.optional(),
 });
@@ -149,7 +149,7 @@ export type AdvanceStep = z.output<typeof advanceStep>;
 export type ExpectStep = z.output<typeof expectStep>;
 export type Step = RequestStep | ActionStep | FindStep | AdvanceStep | ExpectStep;
 
-/** The assumption that would let a file send something to other machines. */
+/** The assumption that a file cannot change, because it would let the file send data to other machines. */
 export const fixedAssumption = "A-21";
 export const fixedReason = `${fixedAssumption}, because a scenario delivers only to its receiver. Remove the assumption.`;
 
@@ -197,16 +197,16 @@ export function parseScenario(value: unknown): Scenario {
   };
 }
 
-/** @throws Error if a file cannot contain the step, whatever its references stand for */
+/** Checks that a file can contain the step. @throws Error if it cannot, whatever values its references have */
 export function assertStep(step: unknown): void {
-  // In a file, a step is two levels deep.
+  // The depth starts at 2, because a step is two levels deep in a file.
   assertShallow(step, 2);
   parsedStep(step, "");
 }
 
 function parsedStep(given: unknown, path: string): Step {
   const members = Object.keys(Object(given) as object);
-  // A request may have an `expect` of its own.
+  // `request` comes first, because a request may have an `expect` of its own.
   const kind = (["request", "action", "find", "advance", "expect"] as const).find((one) =>
     members.includes(one),
   );
@@ -229,7 +229,7 @@ function parsed<Output>(schema: z.ZodType<Output>, value: unknown, path: string)
   throw new Error(`${where} ${text}.`);
 }
 
-/** Checks that each reference has a value by then, and adds the step's own captures. */
+/** Checks that each reference has a value when the step runs, and adds the step's own captures to `known`. */
 function assertReferences(step: Step, path: string, known: Set<string>): void {
   const { capture = {}, ...rest } = { capture: undefined, ...step };
   const own = "times" in step ? new Set([...known, "n"]) : known;
@@ -249,7 +249,7 @@ function assertReferences(step: Step, path: string, known: Set<string>): void {
   }
 }
 
-/** @throws Error if the value is nested too deeply for the functions that walk through it */
+/** Checks a value's depth. @throws Error if it is nested too deeply for the functions that walk through it */
 function assertShallow(value: unknown, depth = 0): void {
   if (depth > deepest)
     throw new Error(`The file is nested more than ${deepest} levels deep. Use flatter bodies.`);

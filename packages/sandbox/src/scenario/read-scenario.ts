@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { messageOf, wrongUsage } from "../errors.js";
 import { mostBytes } from "./format.js";
 
-/** The folder of the scenarios that the package contains. */
+/** Returns the path of the folder with the scenarios that the package contains. */
 const folder = () =>
   join(
     dirname(createRequire(import.meta.url).resolve("@svc-webhooks/sandbox/package.json")),
@@ -21,7 +21,7 @@ export const shippedScenarios = (): readonly string[] =>
  * Reads the JSON of a scenario.
  *
  * @param named the path of a file, or the name of a scenario that the package contains
- * @throws WebhookError `wrong_usage` if there is no such scenario, or its file is not JSON
+ * @throws WebhookError `wrong_usage` if there is no such scenario, or its file cannot be read as JSON
  */
 export function readScenario(named: string): unknown {
   const isName = /^[a-z][a-z0-9-]*$/.test(named);
@@ -41,7 +41,7 @@ export function readScenario(named: string): unknown {
 
 function contentOf(path: string): string {
   const found = statSync(path, { throwIfNoEntry: false });
-  // Opening a FIFO would block.
+  // Checked before the file is opened, because opening a FIFO would block.
   if (!found?.isFile())
     throw wrongUsage(
       `The scenario file ${path} ${found ? "is not a regular file" : "does not exist"}.`,
@@ -57,9 +57,9 @@ function contentOf(path: string): string {
     throw wrongUsage(`The scenario file ${path} cannot be read: ${messageOf(error)}.`);
   }
   try {
-    // A file in UTF-16 may have no byte order mark.
+    // A NUL byte is a sign of UTF-16, which the decoder may accept if there is no byte order mark.
     if (bytes.includes(0)) throw new TypeError("a NUL byte");
-    // The decoder removes a byte order mark.
+    // The decoder removes a byte order mark, which `JSON.parse` would reject.
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
     throw wrongUsage(`The scenario file ${path} is not UTF-8 text. Save it as UTF-8.`);

@@ -15,7 +15,7 @@ import {
   type Recording,
 } from "./recording.js";
 
-/** The limits on what is noted. The rest of the file is for captures and for the expectations at its end. */
+/** The limits on recorded steps. The file needs the rest for captures and for the expectations at its end. */
 const mostNoted = mostSteps - 100;
 const mostNotedBytes = mostBytes / 2;
 
@@ -36,7 +36,7 @@ function passTime(to: Recording, now: number): void {
   to.at = now;
 }
 
-/** Adds the time that has passed. Counts it if the file has no room for it. */
+/** Adds the time that has passed since the last step. Counts it as left out if the file has no room for it. */
 function tryPassTime(to: Recording, now: number): void {
   try {
     passTime(to, now);
@@ -45,7 +45,7 @@ function tryPassTime(to: Recording, now: number): void {
   }
 }
 
-/** Begins a recording of what happens from now on. */
+/** Returns a recording that begins now and has no steps yet. */
 function begin({ state, clock, ledger }: Service): Recording {
   const changed = ledger
     .list()
@@ -67,7 +67,7 @@ function begin({ state, clock, ledger }: Service): Recording {
   };
 }
 
-/** Adds a step that creates something from before the recording. Without it, nothing can refer to that. */
+/** Adds a step that creates an item from before the recording. If that fails, later steps cannot refer to the item. */
 function noteInitial(to: Recording, recorded: Recorded): void {
   try {
     add(to, recorded);
@@ -78,7 +78,7 @@ function noteInitial(to: Recording, recorded: Recorded): void {
   }
 }
 
-/** Makes later steps refer to what exists after a rewind. */
+/** Makes later steps refer only to items that exist after a rewind. */
 function goBack(to: Recording, checkpoint: string, now: number): void {
   to.at = now;
   const kept = to.checkpoints.get(checkpoint);
@@ -86,7 +86,7 @@ function goBack(to: Recording, checkpoint: string, now: number): void {
   to.live = [...(kept?.live ?? [])];
 }
 
-/** Returns the text of the file, and how much it does not contain. @throws ApiError 409 */
+/** Returns the file's text, and the number of steps that it leaves out. @throws ApiError 409 if it is not valid */
 function fileOf(service: Service, ended: Recording, name: string) {
   tryPassTime(ended, service.clock.now());
   const { assumptions } = ended;
@@ -97,7 +97,7 @@ function fileOf(service: Service, ended: Recording, name: string) {
     version,
     name,
     ...(Object.keys(assumptions).length === 0 ? {} : { assumptions }),
-    // A file needs a step.
+    // A file needs at least one step, so that of an empty recording has one without an effect.
     steps: all.length === 0 ? [{ advance: "0ms" }] : all,
   };
   try {
@@ -111,7 +111,7 @@ function fileOf(service: Service, ended: Recording, name: string) {
   return { text, leftOut: ended.leftOut + steps.length + last.length - all.length };
 }
 
-/** Creates the recorder of a sandbox. It notes requests that change something, not reads. */
+/** Creates the recorder of a sandbox. It records requests that may change something, not reads. */
 export function createRecorder(
   service: Service,
 ): Recorder & { readonly noteCall: (exchange: Exchange) => void } {
@@ -120,7 +120,7 @@ export function createRecorder(
   let finished:
     { readonly name: string; readonly text: string; readonly leftOut: number } | undefined;
 
-  /** Adds a step, after the time that has passed since the last one. Counts it if that is not possible. */
+  /** Adds a step, after the time that has passed since the last step. Counts it as left out if it cannot be added. */
   const note = (make: (to: Recording) => Recorded) => {
     const to = recording;
     if (!to) return;
@@ -128,7 +128,7 @@ export function createRecorder(
       passTime(to, clock.now());
       add(to, make(to));
     } catch {
-      // A recording must not make a request fail.
+      // The error is not thrown, because a recording must not make a request fail.
       to.leftOut += 1;
     }
   };
@@ -140,7 +140,7 @@ export function createRecorder(
       return finished && stateOf(finished);
     },
     start() {
-      if (recording) throw conflict("A recording has begun already. Stop it first.");
+      if (recording) throw conflict("A recording is already running. Stop it first.");
       recording = begin(service);
       for (const recorded of initialSteps(service, recording.names))
         noteInitial(recording, recorded);
@@ -168,7 +168,7 @@ export function createRecorder(
         throw conflict(
           "The checkpoint was taken before the recording began. Stop the recording first.",
         );
-      // The clock goes back, so the time until now must be noted first.
+      // The time until now is recorded first, because the rewind sets the clock back.
       tryPassTime(recording, clock.now());
     },
     noteCall(exchange) {

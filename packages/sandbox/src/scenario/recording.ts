@@ -15,20 +15,20 @@ export interface Recorded {
   readonly response?: unknown;
 }
 
-/** Thrown for a step that refers to something from before the recording. */
+/** Thrown for a step that cannot be recorded, for example because it refers to an item from before the recording. */
 export class Unknown extends Error {}
 
-/** Assumptions that a file does not contain: A-23, because its value may be API keys, and one that no file may set. */
+/** The assumptions that are not recorded: A-23, whose value may contain API keys, and the one that no file may set. */
 export const unrecorded: ReadonlySet<string> = new Set(["A-23", fixedAssumption]);
 
 export interface Recording {
   readonly steps: Recorded[];
-  /** The steps whose results exist. A rewind removes those after its checkpoint. */
+  /** The steps whose results still exist. A rewind removes the steps after its checkpoint. */
   live: Recorded[];
   readonly assumptions: Record<string, string>;
-  /** The names of ids that exist. With a seed, ids repeat after a rewind. */
+  /** The names of existing ids. A rewind removes later names, because with a seed their ids may occur again. */
   names: Map<string, string>;
-  /** All names so far, none of which may stand for another id. */
+  /** All names that have been used, so that no name is used for two ids. */
   readonly usedNames: Set<string>;
   readonly keys: Map<string, string>;
   readonly checkpoints: Map<string, Pick<Recording, "names" | "live">>;
@@ -40,7 +40,7 @@ export interface Recording {
   leftOut: number;
 }
 
-/** Returns the step for a call of the interface. @throws Unknown */
+/** Returns the step for a call to the interface. @throws Unknown if a run cannot repeat the call */
 export function callStep(
   service: Service,
   to: Recording,
@@ -53,7 +53,7 @@ export function callStep(
   const json = jsonIn(text);
   const written = json === undefined ? undefined : mapStrings(json, write);
   const isCreation = method === "POST" && pathnameOf(path) === endpointsPath;
-  // The server of an endpoint is not stored here if the endpoint was refused, or has been removed.
+  // The step has the receiver's URL in place of the original one, so a run cannot repeat a refused registration.
   if (isCreation && (json === undefined || status === 400)) throw new Unknown();
   const body =
     json === undefined
@@ -72,7 +72,7 @@ export function callStep(
 const endpointsPath = "/v1/webhook-endpoints";
 const pathnameOf = (path: string) => path.split("?", 1)[0];
 
-/** Whether a run, which adds an API key, an idempotency key and the type of the content, gets the same response. */
+/** Whether a run can get the same response. A run always sends an API key, an idempotency key and a content type. */
 const isRepeatable = ({ account, code, idempotencyKey = "", status, path }: CallRecord): boolean =>
   account !== undefined &&
   code !== "missing_idempotency_key" &&
@@ -80,7 +80,7 @@ const isRepeatable = ({ account, code, idempotencyKey = "", status, path }: Call
   status !== 415 &&
   path.length <= 2_000;
 
-/** Returns the body of a request for an endpoint, with the receiver's URL. */
+/** Returns the body of a request for a new endpoint, with `{receiver}` as its URL. */
 const toReceiver = (body: unknown): unknown =>
   typeof body === "object" && body !== null && "url" in body
     ? { ...body, url: "{receiver}" }
@@ -93,7 +93,7 @@ interface DoneAction {
   readonly result: unknown;
 }
 
-/** Returns the step for an action. @throws Unknown */
+/** Returns the step for an action. @throws Unknown if it refers to an id that no step can capture */
 export function actionStep(
   service: Service,
   to: Recording,
@@ -107,7 +107,7 @@ export function actionStep(
     });
   const given = mapStrings(body ?? {}, write) as object;
   const written = name === "create-endpoint" ? (toReceiver(given) as object) : given;
-  // A form has more fields than its route has parameters.
+  // Only the route's parameters are recorded, because a form has other fields too.
   const names = actions[name].route.split("/");
   const used = Object.entries(params).filter(([key]) => names.includes(`:${key}`));
   const filled = Object.fromEntries(used.map(([key, value]) => [key, write(value)]));
@@ -121,17 +121,17 @@ export function actionStep(
   };
 }
 
-/** Returns a short name for an idempotency key, the same one for the same key. */
+/** Returns a short name for an idempotency key. Equal keys have the same name. */
 function keyOf({ keys }: Recording, key: string): string {
   const name = keys.get(key) ?? `key-${keys.size + 1}`;
   keys.set(key, name);
   return name;
 }
 
-/** Returns the function that writes a text for the file: without secrets, and with names in place of ids and URLs. */
+/** Returns a function that writes a text for the file: without secrets, and with names in place of ids and URLs. */
 function writer({ state }: Service, to: Recording, authorization: string | null) {
   const endpoints = state.endpoints.list();
-  // A secret or a URL may be the start of a longer one.
+  // Longer texts are replaced first, because a secret or a URL may be the start of a longer one.
   const secrets = longestFirst([
     authorization?.trim().split(" ").at(-1) ?? "",
     ...endpoints.flatMap(({ secret, previous }) => [secret, previous?.secret ?? ""]),
@@ -149,7 +149,7 @@ function writer({ state }: Service, to: Recording, authorization: string | null)
 
 const longestFirst = (texts: readonly string[]) => texts.toSorted((a, b) => b.length - a.length);
 
-/** Returns the name of an id. If no step has captured it, makes an earlier step capture it. */
+/** Returns the name of an id. If no step has captured the id, captures it. @throws Unknown if no step can */
 function nameOf(to: Recording, id: string, kind: string, state: Service["state"]): string {
   const known = to.names.get(id);
   if (known !== undefined) return known;
@@ -162,7 +162,7 @@ function nameOf(to: Recording, id: string, kind: string, state: Service["state"]
   return name;
 }
 
-/** Returns the deliveries that the recording has caused, oldest first. A run has the same ones. */
+/** Returns the deliveries of calls since the recording began, oldest first. A run causes the same deliveries. */
 const ownDeliveries = (state: Service["state"], to: Recording) =>
   state.deliveries
     .list()
@@ -177,13 +177,13 @@ function captureId(to: Recording, id: string, name: string, state: Service["stat
   }
   const all = ownDeliveries(state, to);
   const index = all.findIndex((one) => one.id === id || one.eventId === id);
-  // The expectations at the end need room too.
+  // The last 50 steps are left for the expectations at the end.
   if (index === -1 || to.steps.length >= mostSteps - 50) throw new Unknown();
   const member = all[index]?.id === id ? "id" : "event_id";
   to.steps.push({ step: { find: { number: index + 1 }, capture: { [name]: member } } });
 }
 
-/** Yields the steps that create what exists when the recording begins, and fills in its names. */
+/** Yields the steps that create the items that exist when the recording begins, and adds their names to `names`. */
 export function* initialSteps({ state }: Service, names: Map<string, string>): Iterable<Recorded> {
   const nameFor = (id: string, base: string) => {
     const earlier = [...names.values()].filter((name) => name.startsWith(`initial-${base}-`));
@@ -191,7 +191,7 @@ export function* initialSteps({ state }: Service, names: Map<string, string>): I
     names.set(id, name);
     return name;
   };
-  // Domains come first, so that their events have no endpoint to go to.
+  // Domains come before endpoints, so that their events go to no endpoint.
   for (const { id, name: domain, status } of state.domains.list()) {
     const name = nameFor(id, "domain");
     yield {

@@ -2,7 +2,7 @@
 export interface ScenarioResult {
   /** The step's number, from 1. */
   readonly step: number;
-  /** The expectation, with references in place of ids: `POST /v1/emails responds with 202`. */
+  /** The expectation, with references in place of ids, such as `POST /v1/emails responds with 202`. */
   readonly expected: string;
   readonly met: boolean;
   /** The observed values. Absent if the expectation is met. */
@@ -17,7 +17,7 @@ export interface ScenarioReport {
   readonly scenario: string;
   /** Whether all expectations were met. */
   readonly met: boolean;
-  /** The number of steps in the file, and of those that ran. */
+  /** The number of steps in the file. `ran` is the number of steps that ran. */
   readonly steps: number;
   readonly ran: number;
   readonly results: readonly ScenarioResult[];
@@ -26,7 +26,7 @@ export interface ScenarioReport {
 /** Replaces control, format and unassigned characters, because a terminal would interpret some of them. */
 const visible = (text: string) => text.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, "\uFFFD");
 
-/** Writes a report as lines of text. */
+/** Formats a report as lines of text. */
 export function reportText({ scenario, met, steps, ran, results }: ScenarioReport): string {
   const failed = results.filter((result) => !result.met).length;
   const lines = results.flatMap((result) => [
@@ -35,7 +35,7 @@ export function reportText({ scenario, met, steps, ran, results }: ScenarioRepor
   ]);
   const ended =
     ran < steps
-      ? [`The scenario ended after step ${ran} of ${steps}, because of the last line.`]
+      ? [`The scenario ended after step ${ran} of ${steps}, because later steps depend on it.`]
       : [];
   const summary = met
     ? `${scenario}: all expectations were met (${results.length}).`

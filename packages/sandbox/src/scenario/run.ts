@@ -38,13 +38,13 @@ interface RunOptions {
   readonly signal: AbortSignal | undefined;
   /** Makes the sandbox use the secret with this index next. */
   readonly useSecret: (index: number) => void;
-  /** Whether an endpoint of another server than the receiver's was refused. */
+  /** Whether an endpoint was refused because it is not on the receiver's server. */
   readonly hasLeft: () => boolean;
 }
 
 /** A run in progress. */
 interface Run extends Parts, RunOptions {
-  /** The values that references stand for. */
+  /** The values of the references, by name. */
   readonly values: Map<string, string>;
   readonly firstSeq: number;
   rotations: number;
@@ -58,13 +58,13 @@ interface StepResult {
 
 const apiKey = "svc_test";
 
-/** The most due items that one expectation waits for. */
+/** The maximum number of due items that one expectation waits for. */
 const mostItems = 100_000;
 
 /**
- * Runs the steps one after another. Each waits until everything that is due has been done.
+ * Runs the steps one after another. Each step ends when all due work has finished.
  *
- * @throws WebhookError (as a rejection) `wrong_usage` for a step whose mistake only shows while it runs
+ * @throws WebhookError (as a rejection) `wrong_usage` for a step whose error shows only while it runs
  */
 export async function runSteps(
   parts: Parts,
@@ -131,7 +131,7 @@ async function runRequest(run: Run, step: RequestStep): Promise<StepResult> {
     return result(
       `${method} ${path}: ${place} is ${JSON.stringify(wanted)}`,
       value === (typeof wanted === "string" ? fill(wanted, run.values) : wanted),
-      // A part of an id or of a secret would not be recognized.
+      // Masked before it is shortened, because a part of an id or of a secret would not be recognized.
       masked(run, JSON.stringify(value) ?? "nothing").slice(0, 200),
     );
   });
@@ -149,24 +149,24 @@ function requestOf({ service, values }: Run, { request }: RequestStep, n: number
   if (content !== undefined) headers.set("content-type", "application/json");
   const filledPath = fill(path, more);
   if (!isInterfacePath(filledPath))
-    throw new WrongStep("leaves /v1/ with the captured values in its path. Capture others.");
+    throw new WrongStep("has a path whose captured values lead out of /v1/. Capture other values.");
   const url = new URL(filledPath, "http://sandbox.test");
   if (url.pathname === "/v1/emails") {
     const filledKey = key === undefined ? service.ids.next("key") : fill(key, more);
     if (!isHeaderText(filledKey))
       throw new WrongStep(
-        "has an idempotency key with other than printable ASCII characters. Capture another value.",
+        "has an idempotency key with characters other than printable ASCII. Capture another value.",
       );
     headers.set("idempotency-key", filledKey);
   }
   return new Request(url, { method, headers, body: content ?? null });
 }
 
-/** Resolves like a request. If a fault makes it slow, moves the clock to the end of the delay. */
+/** Resolves like `reply`. If a fault delays the request, moves the clock to the end of the delay. */
 async function afterDelays({ service, signal }: Run, reply: Promise<Reply>): Promise<Reply> {
   let isDone = false;
   const done = reply.finally(() => (isDone = true));
-  // A rejection is reported by the caller's await.
+  // The caller handles a rejection. Until then, this handler keeps it from counting as unhandled.
   done.catch(() => {});
   for (;;) {
     await new Promise<void>((resolve) => void setImmediate(resolve));
@@ -176,7 +176,7 @@ async function afterDelays({ service, signal }: Run, reply: Promise<Reply>): Pro
   }
 }
 
-/** Whether a fault delays a request at the moment. */
+/** Whether a fault is delaying a request now. */
 const isPaused = ({ state }: Service): boolean =>
   state.calls
     .list()
@@ -253,7 +253,7 @@ async function runExpect(run: Run, step: ExpectStep): Promise<StepResult> {
   return { results: [result(textOf(step), met, found)] };
 }
 
-/** Endpoints use the first secret, and each rotation uses the next one. */
+/** Selects the secret that the sandbox uses next: the first one for endpoints, and a further one for each rotation. */
 function chooseSecret(run: Run, rotates: boolean): void {
   if (rotates) run.rotations += 1;
   run.useSecret(rotates ? run.rotations : 0);
@@ -262,7 +262,7 @@ function chooseSecret(run: Run, rotates: boolean): void {
 const filled = (value: unknown, values: ReadonlyMap<string, string>) =>
   mapStrings(value, (text) => fill(text, values));
 
-/** Captures values of a response. */
+/** Captures values of a response for later steps. */
 function keep(
   { values }: Run,
   captures: Readonly<Record<string, string>> | undefined,
@@ -272,7 +272,7 @@ function keep(
     const value = valueAt(from, path);
     if (typeof value !== "string" && typeof value !== "number")
       return failure(`{${name}} at ${path}`, "nothing");
-    // Its references could be part of a URL or of an email.
+    // A reference to the secret could put it into a URL or an email.
     if (/whsec_/.test(String(value)))
       throw new WrongStep(`captures a signing secret as {${name}}. Remove the capture.`);
     values.set(name, String(value));
@@ -280,7 +280,7 @@ function keep(
   return { results: [] };
 }
 
-/** Replaces what differs between two runs. */
+/** Replaces captured values, ids and secrets, which differ between two runs. */
 function masked({ values }: Run, text: string): string {
   let shown = text;
   for (const [name, value] of values)

@@ -1,4 +1,4 @@
-/** The prefixes of the service's ids, and the names under which a scenario refers to such an id. */
+/** For each prefix of the service's ids, the name under which a scenario refers to such an id. */
 export const idNames: Readonly<Record<string, string>> = {
   call: "call",
   send: "send",
@@ -12,7 +12,7 @@ export const idNames: Readonly<Record<string, string>> = {
   fault: "fault",
 };
 
-/** Matches the ids in a text, with the prefix as its group. */
+/** Matches the ids in a text, and captures the prefix of each id. */
 export const idPattern = new RegExp(
   String.raw`\b(${Object.keys(idNames).join("|")})_[A-Za-z0-9]{20}\b`,
   "g",

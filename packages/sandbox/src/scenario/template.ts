@@ -1,17 +1,17 @@
-/** Matches a brace that was written twice, or a reference such as `{endpoint}`. */
+/** Matches `{{`, which stands for a brace, or a reference such as `{endpoint}`. */
 const pattern = /\{\{|\{([a-z][a-z0-9-]*)\}/g;
 
 /** Returns the names that a text refers to. */
 export const referencesIn = (text: string): readonly string[] =>
   Array.from(text.matchAll(pattern), ([, name]) => name).filter((name) => name !== undefined);
 
-/** Replaces the references in a text. */
+/** Replaces the references in a text with their values, and each `{{` with a brace. */
 export const fill = (text: string, values: ReadonlyMap<string, string>): string =>
   text.replaceAll(pattern, (found, name?: string) =>
     name === undefined ? "{" : (values.get(name) ?? found),
   );
 
-/** Writes a text so that `fill` returns it unchanged. */
+/** Escapes a text, so that `fill` returns the original. */
 export const escaped = (text: string): string => text.replaceAll("{", "{{");
 
 /** Applies `change` to all strings of a JSON value, and to the names of its members. */

@@ -1,8 +1,8 @@
 import { wrongUsage } from "../errors.js";
 
-/** Thrown for a step whose mistake only shows while it runs. The message continues `steps[2] `. */
+/** Thrown for a step whose error shows only while it runs. The message continues a sentence after `steps[2] `. */
 export class WrongStep extends Error {}
 
-/** Returns the error of `runScenario` for a wrong step, or `error` itself if it is another one. */
+/** Returns the error that `runScenario` reports for a wrong step, and any other error unchanged. */
 export const asUsageOf = (index: number, error: unknown): unknown =>
   error instanceof WrongStep ? wrongUsage(`steps[${index}] ${error.message}`) : error;

@@ -3,7 +3,7 @@ import type { AccountId, DeliveryRecord } from "../state/records.js";
 import type { World } from "../world.js";
 import type { Service } from "./service.js";
 
-/** Returns an account's deliveries, or those of all accounts, that are older than the cursor, newest first. */
+/** Returns the deliveries of an account (default: of all) that are older than the cursor, newest first. */
 export function listDeliveries(
   { state }: World,
   account: AccountId | undefined,
@@ -27,7 +27,7 @@ export function listDeliveries(
 export const cursorOf = ({ seq }: DeliveryRecord): string => seq.toString(36);
 
 /**
- * Finds an event's delivery. If the event went to several endpoints, `endpointId` selects one.
+ * Finds an event's delivery. If the event went to several endpoints, `endpointId` selects the delivery.
  *
  * @throws ApiError 404 (A-12), 400 if the event went to several endpoints and none is named (A-27)
  */

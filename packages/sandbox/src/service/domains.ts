@@ -5,9 +5,9 @@ import { domainFields } from "./resources.js";
 import type { Service } from "./service.js";
 
 /**
- * Adds a domain. If the account already has it, returns it unchanged (A-05).
+ * Adds a domain. If the account already has the domain, returns it unchanged (A-05).
  *
- * @throws ApiError 400 if it is not the name of a domain
+ * @throws ApiError 400 if `text` is not a domain name
  */
 export function addDomain(
   { state, ids, clock }: Service,
@@ -36,7 +36,7 @@ export function verifyDomain(service: Service, domain: DomainRecord, callId: str
   return endVerification(service, domain, fails ? "failed" : "verified", callId);
 }
 
-/** Completes a verification with `outcome`, and raises its event. */
+/** Completes a domain's verification with `outcome`, and raises the event for it. */
 export function endVerification(
   service: Service,
   domain: DomainRecord,
@@ -90,7 +90,7 @@ const asciiName = (text: string) => domainToASCII(text.toLowerCase());
 const domainByName = ({ domains }: Service["state"], account: AccountId, name: string) =>
   domains.list().find((domain) => domain.account === account && domain.name === name);
 
-/** The unverified domains already reported to each log. Sandboxes in one process share the default log. */
+/** The unverified domains that each log has reported. They belong to the log, because sandboxes may share it. */
 const warned = new WeakMap<Service["log"], Set<string>>();
 
 /** The maximum number of names remembered per log, so that made-up names cannot fill the memory. */

@@ -7,7 +7,7 @@ import type { Service } from "./service.js";
 
 type EndpointRequest = z.output<typeof endpointRequest>;
 
-/** @throws ApiError 400 for an unknown event type, or a URL that A-21 does not allow */
+/** Checks a new endpoint. @throws ApiError 400 for an unknown event type, or a URL that A-21 does not allow */
 export async function checkEndpoint(
   { ledger, refuseUrl }: Service,
   { url, event_types }: EndpointRequest,

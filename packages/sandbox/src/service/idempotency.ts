@@ -5,14 +5,14 @@ import type { Service } from "./service.js";
 
 const retentionMs = 24 * 3_600_000;
 
-/** Limits for the remembered keys and the total characters of their responses. The oldest keys are forgotten first. */
+/** The limits on the stored keys, and on the characters of all their responses. The oldest keys are dropped first. */
 const mostKeys = 100_000;
 const mostCharacters = 64 * 1_048_576;
 
-/** The most characters of a key. */
+/** The maximum length of a key, in characters. */
 export const longestKey = 256;
 
-/** Returns the idempotency key of a request that creates a send. @throws ApiError as the interface documents */
+/** Returns the idempotency key of a request that creates a send. @throws ApiError 400 if it is missing or too long */
 export function readIdempotencyKey(header: string | null): string {
   const key = header?.trim() ?? "";
   if (key === "") {
@@ -34,12 +34,12 @@ export function createIdempotency({
   clock,
   ledger,
 }: Pick<Service, "state" | "clock" | "ledger">) {
-  // Running requests are not kept in the file: if the process dies, they have no response to replay.
+  // The fingerprints of running requests. They are not stored: if the process dies, there is no response to replay.
   const running = new Map<string, string>();
 
   let characters = 0;
   let era = -1;
-  /** Counts the characters again if a rewind has replaced the records. */
+  /** Counts the characters of all responses again if a rewind has replaced the records. */
   const recount = () => {
     if (era === state.era()) return;
     era = state.era();
@@ -66,7 +66,7 @@ export function createIdempotency({
   return {
     /**
      * Returns the earlier response to the same request, if there is one. Otherwise, reserves the key until `release`.
-     * @throws ApiError for another body (A-14), or while the first request runs
+     * @throws ApiError if the earlier request had another body (A-14) or is still running
      */
     begin(scope: readonly [apiKey: string, operation: string, key: string], request: unknown) {
       const id = hashOf(scope);
@@ -91,7 +91,7 @@ export function createIdempotency({
       if (earlier) drop(earlier);
       running.set(id, fingerprint);
       return {
-        /** Remembers the response to a successful request. */
+        /** Stores the response to a successful request. */
         keep(response: Pick<IdempotencyRecord, "sendId" | "status" | "body">) {
           makeRoom();
           const expiresAt = clock.now() + retentionMs;
@@ -99,7 +99,7 @@ export function createIdempotency({
         },
         release() {
           running.delete(id);
-          // The record is missing if its commit failed.
+          // The characters are counted after the commit, which removes the record if it fails.
           characters += state.idempotency.get(id)?.body.length ?? 0;
         },
       };

@@ -32,7 +32,7 @@ export interface Operation {
   readonly request?: z.ZodType | undefined;
   readonly query?: z.ZodType | undefined;
   readonly response: z.ZodType;
-  /** Requires `Idempotency-Key`. */
+  /** Set if a request needs an `Idempotency-Key`. */
   readonly idempotent?: true;
   /** The ids of the assumptions that affect the operation. */
   readonly assumptions: readonly AssumptionId[];
@@ -41,7 +41,7 @@ export interface Operation {
   readonly run: (service: Service, input: OperationInput) => OperationResult;
 }
 
-/** Types an operation: `check` and `run` receive the values that its schemas parsed. */
+/** Returns an operation whose `check` and `run` receive the values that its schemas have parsed. */
 export function operation<Body extends z.ZodType, Query extends z.ZodType>(
   definition: Omit<Operation, "check" | "run" | "request" | "query"> & {
     readonly request?: Body;

@@ -2,7 +2,7 @@ import type { RateLimitRule, Settings } from "../assumptions/table.js";
 import { ApiError } from "../errors.js";
 import type { RateWindow } from "../state/table.js";
 
-/** The maximum number of accounts whose windows are remembered. */
+/** The maximum number of API keys whose windows are remembered. */
 const mostWindows = 10_000;
 
 /** Creates a rate limit with fixed windows. */

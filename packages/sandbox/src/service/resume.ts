@@ -1,11 +1,11 @@
 import { continueSend } from "./sends.js";
 import type { Service } from "./service.js";
 
-/** Resumes the work that stored records leave open: unfinished calls, sends and pending deliveries. */
+/** Ends the calls that were interrupted, and resumes unfinished sends and deliveries. */
 export function resumeWork(service: Service): void {
   const { state, engine } = service;
   for (const call of state.calls.all()) {
-    // The response to this call was never sent.
+    // The call was still running when the process ended or the checkpoint was taken.
     if (call.status === 0 && !call.lost)
       state.calls.put(Object.assign(call, { status: 503, code: "service_unavailable" }));
   }

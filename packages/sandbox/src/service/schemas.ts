@@ -1,8 +1,9 @@
 import { z } from "zod";
 
 /*
- * The requests and resources of the interface document, once: they validate, and the OpenAPI document is
- * generated from them. What the document leaves open carries the id of its assumption.
+ * The schemas of the requests and resources in the interface document. They validate requests, and the
+ * OpenAPI document is generated from them. Each part that the interface document leaves open has the id
+ * of its assumption.
  */
 
 const assumed = (id: string, description?: string) => ({
@@ -10,7 +11,7 @@ const assumed = (id: string, description?: string) => ({
   ...(description === undefined ? {} : { description }),
 });
 
-/** Rejects control characters: they could inject a header into an email or a line into a log. */
+/** Makes a schema reject control characters, which could inject a header into an email or a line into a log. */
 const headerText = (schema: z.ZodString) =>
   schema.regex(
     /^[^\p{Cc}\u2028\u2029]*$/u,
@@ -28,16 +29,16 @@ const address = headerText(z.string().max(254))
   .meta({ format: "email" });
 
 const subject = headerText(z.string().min(1, "must not be empty"))
-  // JSON Schema counts code points too (JSON Schema Validation, section 6.3.1).
+  // Counts code points, as JSON Schema does (JSON Schema Validation, section 6.3.1).
   .refine((text) => Array.from(text).length <= 300, "must have at most 300 characters")
   .meta({ maxLength: 300 });
 
 /**
- * An array that is checked only up to its first invalid item. `z.array` reports every invalid item, which takes seconds
- * for 1 MiB.
+ * Returns the schema of an array that is checked only up to its first invalid item. `z.array` would report every
+ * invalid item, which takes seconds for 1 MiB.
  */
 const arrayOf = (item: z.ZodType<string>) => {
-  // The check below ensures the type.
+  // The check below ensures that each item is a string.
   const unchecked: z.ZodType<string> = z.any();
   const { $schema: _dialect, ...items } = z.toJSONSchema(item);
   return z
@@ -47,7 +48,7 @@ const arrayOf = (item: z.ZodType<string>) => {
         const [issue] = item.safeParse(one).error?.issues ?? [];
         if (!issue) continue;
         const path = [index, ...issue.path];
-        // Zod's type of an issue does not state that `input` can be any value.
+        // The cast is needed, because Zod's type of an issue does not state that `input` can be any value.
         issues.push({ ...issue, input: one, path } as z.core.$ZodRawIssue);
         return;
       }

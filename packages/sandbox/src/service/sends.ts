@@ -28,7 +28,7 @@ const courses: Readonly<
 /** Matches a recipient that selects a course other than that of A-01, such as `bounced@example.test`. */
 const magic = /^(bounced|failed|delayed)@(?:.+\.)?test$/i;
 
-/** Creates a send, and starts it on its course. */
+/** Creates a send, starts its course, and relays its email. */
 export function acceptSend(
   service: Service,
   account: AccountId,
@@ -64,12 +64,12 @@ export function acceptSend(
   return send;
 }
 
-/** Schedules the next status of a send. Called again for unfinished sends after a restart. */
+/** Schedules the next status of a send, if it has one. Called again for unfinished sends after a restart or rewind. */
 export function continueSend(service: Service, send: SendRecord): void {
   const [step] = send.next;
   if (!step) return;
   service.clock.at(step.at, { kind: "send", id: send.id }, () => {
-    // The send may have been dropped or reset meanwhile.
+    // The status no longer applies if the send has been dropped or replaced meanwhile.
     if (service.state.sends.get(send.id) !== send || send.next[0] !== step) return;
     send.next = send.next.slice(1);
     send.status = step.status;

@@ -18,7 +18,7 @@ export interface Exchange {
 export interface Service extends World {
   readonly engine: Engine;
   readonly rateLimit: RateLimit;
-  /** Is notified of each finished call of the interface, for a recording. */
+  /** Receives each finished call to the interface, for a recording. */
   readonly onCall: (exchange: Exchange) => void;
   /** Raises the event for an occasion, if there is one, and starts its deliveries. */
   readonly raise: (happening: Happening) => void;

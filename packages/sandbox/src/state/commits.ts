@@ -17,7 +17,7 @@ export interface CommitsOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** The delay before a failed commit is retried if nothing waits for it, in real milliseconds. */
+/** The delay before `commitSoon` retries a failed commit, in real milliseconds. */
 const betweenTriesMs = 1_000;
 
 /**
@@ -26,9 +26,10 @@ const betweenTriesMs = 1_000;
  * - **saved**: it succeeded.
  * - **behind**: it failed, and its changes are waiting. The state drops new calls, and `commitSoon` waits for a second.
  *   The next write → saved or behind. A commit that finds no changes, `begin`, or a complete rollback → failed.
- * - **failed**: it failed, and nothing is known to wait for it. The next write → saved or behind.
+ * - **failed**: it failed, but its changes no longer wait, or are part of the next write. The next write → saved or
+ *   behind.
  *
- * The error is reported on the way from saved to behind: once, not for every request while the disk is full.
+ * An error is reported only on the change from saved to behind, not for every request while the disk is full.
  */
 function createWriter(onError: CommitsOptions["onError"]) {
   let lastWrite: "saved" | "behind" | "failed" = "saved";
@@ -44,7 +45,7 @@ function createWriter(onError: CommitsOptions["onError"]) {
       lastWrite = "saved";
     },
     isBehind: (): boolean => lastWrite === "behind",
-    /** Ends the state `behind`, because its changes no longer wait, or are part of the next write. */
+    /** Ends the state `behind`, because the failed changes no longer wait, or are part of the next write. */
     catchUp(): void {
       if (lastWrite === "behind") lastWrite = "failed";
     },
@@ -65,7 +66,7 @@ export function createCommits({ journal, afterCommit, onError }: CommitsOptions)
   const commit = () => {
     cancelSoon?.();
     cancelSoon = undefined;
-    // A request may finish after the sandbox has been closed.
+    // Nothing is written after `close`, although a request may still finish.
     if (changes.size === 0 || isClosed) return writer.catchUp();
     const written = Array.from(changes.values());
     writer.write(() => journal.write(stored(written)));
@@ -100,9 +101,9 @@ export function createCommits({ journal, afterCommit, onError }: CommitsOptions)
       });
     },
     /**
-     * Begins a transaction. Changes that are already waiting are not part of it. They are written first, because a
-     * rollback restores records from the file. New records are not restored, so they can wait: a request whose call is
-     * new costs one commit, not two. Returns the waiting changes.
+     * Begins a transaction, and returns the keys of the waiting changes, which are not part of it. Waiting changes to
+     * records in the file are written first, because a rollback restores records from the file. New records can wait:
+     * a request whose call is new costs one commit, not two.
      * @throws ApiError 500 if the changes cannot be written
      */
     begin(): Waiting {
@@ -127,7 +128,7 @@ export function createCommits({ journal, afterCommit, onError }: CommitsOptions)
       commit();
       writer.write(() => journal.replace(stored(records)));
     },
-    /** Writes all changes. Later commits write nothing. */
+    /** Writes all changes, and closes the journal. Later commits write nothing. */
     close: (): void => {
       if (isClosed) return;
       try {
@@ -161,8 +162,8 @@ function soon(ms: number, work: () => void): () => void {
 }
 
 /**
- * Yields the changes as they are written. A delivery's body never changes and its attempts grow, so both have separate
- * records.
+ * Yields the changes as the journal stores them. A delivery's body never changes and its attempts grow, so both have
+ * separate records.
  */
 function* stored(changes: Iterable<Change>): Iterable<Change> {
   for (const change of changes) {

@@ -1,4 +1,4 @@
-/** A record of some kind, as plain data. An undefined value removes it. */
+/** A change to a record: its new value, as plain data. An undefined value removes the record. */
 export interface Change {
   readonly kind: string;
   readonly id: string;
@@ -12,7 +12,7 @@ export interface Journal {
   readonly read: (kind: string, id: string) => unknown;
   /** Writes all changes or none before it returns. */
   readonly write: (changes: Iterable<Change>) => void;
-  /** Replaces all records, except checkpoints, or changes nothing. The order of `records` becomes that of `load`. */
+  /** Replaces all records, except checkpoints, or changes nothing. `load` then returns them in the order given here. */
   readonly replace: (records: Iterable<Change>) => void;
   readonly close: () => void;
 }

@@ -3,7 +3,7 @@ import type { AttemptRecord } from "./records.js";
 import type { Kind } from "./table.js";
 import { newMaps, type Maps } from "./tables.js";
 
-/** Returns the records of a journal. A delivery's body and its attempts have separate records there. */
+/** Loads a journal's records, and adds to each delivery its body and attempts, which have separate records there. */
 export function load(journal: Journal): Maps {
   const maps = newMaps();
   const bodies = new Map<string, Uint8Array>();

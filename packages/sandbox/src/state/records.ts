@@ -5,12 +5,12 @@ import type { HeaderList } from "../network/transport.js";
  * they are written to the file as JSON, with bytes as base64.
  */
 
-/** The account that owns the data. All API keys share one unless A-23 separates them. */
+/** The id of the account that owns a record. All API keys share one account unless A-23 separates them. */
 export type AccountId = string;
 
 /**
- * Bytes that may have been truncated. `bytes` is the number received: the full length of a request, or a lower bound
- * for a truncated response.
+ * Bytes that may have been truncated. `bytes` is the number of bytes received: the full length of a request, or a lower
+ * bound for a truncated response.
  */
 export interface Captured {
   readonly content: Uint8Array;
@@ -26,12 +26,12 @@ export interface CallRecord {
   readonly method: string;
   readonly path: string;
   readonly idempotencyKey: string | undefined;
-  /** The headers, with API keys masked, as they are in the path and the idempotency key. */
+  /** The headers. API keys are masked in them, in the path and in the idempotency key. */
   readonly headers: HeaderList;
   body?: Captured;
   status: number;
   code?: string;
-  /** Real milliseconds from the request to its response. */
+  /** The real milliseconds from the request to its response. */
   ms: number;
   /** Whether an earlier response was returned for the same idempotency key. */
   replayed?: boolean;
@@ -49,7 +49,7 @@ export interface CallRecord {
 export type SendStatus = "accepted" | "sent" | "delivered" | "bounced" | "failed" | "delayed";
 
 export interface SendRecord {
-  /** `send_…` */
+  /** The id, `send_…`. */
   readonly id: string;
   readonly account: AccountId;
   readonly callId: string;
@@ -64,12 +64,12 @@ export interface SendRecord {
   readonly createdAt: number;
   status: SendStatus;
   readonly history: { readonly status: SendStatus; readonly at: number; readonly note?: string }[];
-  /** The statuses to come and their times, earliest first. */
+  /** The future statuses and their times, earliest first. */
   next: readonly { readonly status: SendStatus; readonly at: number }[];
 }
 
 export interface DomainRecord {
-  /** `dom_…` */
+  /** The id, `dom_…`. */
   readonly id: string;
   readonly account: AccountId;
   readonly name: string;
@@ -79,13 +79,13 @@ export interface DomainRecord {
 }
 
 export interface EndpointRecord {
-  /** `we_…` */
+  /** The id, `we_…`. */
   readonly id: string;
   readonly account: AccountId;
   readonly url: string;
   readonly eventTypes: readonly string[];
   readonly createdAt: number;
-  /** `sub_…` ids by event type, and under `*` for the whole endpoint (A-26). */
+  /** The subscription ids, `sub_…`, by event type. `*` has the id for the whole endpoint (A-26). */
   readonly subscriptions: Readonly<Record<string, string>>;
   status: "active" | "archived";
   secret: string;
@@ -93,13 +93,13 @@ export interface EndpointRecord {
   previous?: { readonly secret: string; readonly until: number };
 }
 
-/** The reason that an event went to no endpoint. */
+/** The reason why an event went to no endpoint. */
 export type NotSent =
   "no_endpoint" | "type_not_subscribed" | "archived" | "url_refused" | "not_emitted";
 
-/** An event as it occurred, before it becomes deliveries. */
+/** An event as it occurred. It has a delivery for each endpoint to which it goes. */
 export interface EventRecord {
-  /** `src_…` */
+  /** The id, `src_…`. */
   readonly id: string;
   readonly account: AccountId;
   readonly callId: string;
@@ -137,15 +137,15 @@ export interface DeliveryRecord {
    * fails.
    */
   resumeAt?: number | undefined;
-  /** The fault of the kind `reorder` that holds the delivery until its batch is released. */
+  /** The id of the fault of kind `reorder` that holds the delivery until its batch is released. */
   heldBy?: string | undefined;
-  /** The number of retry-schedule entries used so far. */
+  /** The number of delays of the retry schedule that have been used. */
   retries: number;
   /** The X-SVC-Attempt of the last attempt. */
   attempt: number;
   /** The secret of the first attempt, under A-19 `pinned`. */
   pinnedSecret?: string | undefined;
-  /** Whether a person wrote the body. */
+  /** Whether the developer edited the body. */
   edited?: boolean | undefined;
   readonly body: Uint8Array;
   /** The last {@link mostAttempts} attempts, oldest first. */
@@ -166,7 +166,7 @@ export const tampers = [
 
 export type Tamper = (typeof tampers)[number];
 
-/** The maximum number of the receiver's lines kept per attempt. The oldest are dropped first. */
+/** The maximum number of lines of the receiver's log kept per attempt. The oldest are dropped first. */
 export const mostLines = 20;
 
 /** The maximum number of attempts kept per delivery. The oldest are dropped first. */
@@ -221,20 +221,20 @@ export const faultKinds = [
 
 export type FaultKind = (typeof faultKinds)[number];
 
-/** The results that the log can show for a delivery that was dropped. */
+/** The results that a dropped delivery can have. */
 export const dropResults = ["failed", "succeeded"] as const;
 
 export interface FaultRecord {
-  /** `fault_…` */
+  /** The id, `fault_…`. */
   readonly id: string;
   readonly target: string;
   readonly kind: FaultKind;
   readonly status?: number | undefined;
   readonly retryAfter?: number | undefined;
   readonly delayMs?: number | undefined;
-  /** Kind `drop`: the result that the log shows. */
+  /** Kind `drop`: the result of the dropped delivery. */
   readonly result?: (typeof dropResults)[number] | undefined;
-  /** Kind `mutate`: whether the changed body gets a signature of its own. */
+  /** Kind `mutate`: whether the changed body is signed again. */
   readonly signAgain?: boolean | undefined;
   /** One slot per use, with the id of the call or delivery that used it. */
   readonly slots: { usedBy?: string }[];

@@ -12,13 +12,13 @@ export interface RetentionLimits {
 
 export const defaultLimits: RetentionLimits = { maxDeliveries: 10_000, maxBytes: 64 * 1_048_576 };
 
-/** The number of changes between two scans: about forty sends of at most 1 MiB. */
+/** The minimum number of changes between two scans. About forty sends, each of at most 1 MiB, cause as many changes. */
 const changesBetween = 200;
 
-/** The share of the limits down to which records are dropped. It is below 1 because every drop scans all records. */
+/** The share of the limits down to which records are dropped. It is below 1, so that few new calls cause a scan. */
 const shrinkTo = 0.9;
 
-/** The limit for pending records, as a multiple of the limit for kept ones. */
+/** The limit for pending records, as a multiple of the limit for kept records. */
 const pendingFactor = 5;
 
 export function createRetention(state: State, { maxDeliveries, maxBytes }: RetentionLimits) {
@@ -58,11 +58,11 @@ export function createRetention(state: State, { maxDeliveries, maxBytes }: Reten
   };
 
   return {
-    /** Calls that have been dropped so far. */
+    /** The number of calls that have been dropped so far. */
     get dropped(): number {
       return dropped;
     },
-    /** Limits pending work, because it is never dropped. @throws ApiError 503 `too_many_pending` */
+    /** Checks the limit for pending work, which is never dropped. @throws ApiError 503 `too_many_pending` */
     assertRoom: (): void => {
       if (isOver(pendingFactor)) look();
       if (!isOver(pendingFactor)) return;
@@ -73,13 +73,13 @@ export function createRetention(state: State, { maxDeliveries, maxBytes }: Reten
         { headers: { "Retry-After": "5" } },
       );
     },
-    /** Counts all stored bytes again, after a rewind. */
+    /** Counts all stored bytes again, after a rewind, and drops records over a limit. */
     recount: look,
     /** Counts the written changes. Over a limit, drops the oldest finished calls with everything that they caused. */
     committed(written: readonly Change[]): void {
       changes += written.length;
       for (const change of written) bytes += bytesOf(change);
-      // While nothing can be dropped, full scans must stay rare.
+      // Waits longer with more deliveries, so that full scans stay rare while nothing can be dropped.
       const wait = changesBetween + (isOver(1) ? state.deliveries.size / 10 : 0);
       if (changes >= wait && isOver(1)) look();
     },
@@ -90,7 +90,7 @@ export type Retention = Readonly<ReturnType<typeof createRetention>>;
 
 function bytesOf({ kind, value }: Change): number {
   if (value === undefined) return 0;
-  // The kind determines the type.
+  // The casts are safe, because the kind determines the type.
   switch (kind) {
     case "call":
       return bytesOfCall(value as CallRecord);

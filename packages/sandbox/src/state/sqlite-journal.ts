@@ -39,8 +39,8 @@ export function sqliteJournal(path: string): Journal {
     const found = statSync(path, { throwIfNoEntry: false });
     if (found === undefined) closeSync(openSync(path, "a", 0o600));
     else assertUsable(path, found);
-    // SQLite keeps its other files next to the target of a symbolic link. It gives names such as `:memory:` a special
-    // meaning unless they include a directory.
+    // The real path is needed for two reasons: SQLite keeps its other files next to the target of a symbolic link, and
+    // gives names such as `:memory:` a special meaning unless they include a directory.
     const file = realpathSync(path);
     restoreModes = makePrivate(file);
     database = new DatabaseSync(file);
@@ -61,16 +61,16 @@ function assertUsable(path: string, found: Stats): void {
 }
 
 /**
- * Makes the database's files private. Called before SQLite opens them, because SQLite gives a write-ahead log the mode
- * that the database has at that moment. Returns a function that restores the modes.
+ * Makes the database's files private. Must be called before SQLite opens them, because SQLite gives a write-ahead log
+ * the mode that the database has at that moment. Returns a function that restores the modes.
  *
- * @throws Error before any mode is changed, if one of its other files is not a regular file
+ * @throws Error before any mode is changed, if one of the database's other files is not a regular file
  */
 function makePrivate(file: string): () => void {
   const files = [file];
   for (const suffix of ["-wal", "-shm", "-journal"]) {
     const one = file + suffix;
-    // Following a link would change the mode and the content of another file.
+    // Links are rejected, because following one would change the mode and the content of another file.
     const found = lstatSync(one, { throwIfNoEntry: false });
     if (found && !found.isFile()) throw new Error(`its file ${one} ${notRegular}`);
     if (found) files.push(one);
@@ -92,7 +92,7 @@ function journalIn(database: Database, path: string): Journal {
       throw new Error("it is the database of another program");
     if (numberOf("user_version") !== version)
       throw new Error("it was written by another version of the sandbox");
-    // Without this check, damage would be found only by the first write that touches it.
+    // Without this check, only the first read or write of a damaged page would find the damage.
     const [damage] = Object.values(database.prepare("PRAGMA quick_check(1)").get() ?? {});
     if (damage !== "ok") throw new Error(`it is damaged: ${String(damage)}`);
   }
@@ -114,7 +114,7 @@ function journalIn(database: Database, path: string): Journal {
   );
   const one = database.prepare("SELECT value FROM record WHERE kind = ? AND id = ?");
   const drop = database.prepare("DELETE FROM record WHERE kind = ? AND id = ?");
-  // An upsert keeps the rowid, so this is the order of creation.
+  // An upsert keeps the rowid, so the records are in the order of their creation.
   const all = database.prepare("SELECT kind, id, value FROM record ORDER BY rowid");
   const writeAll = (changes: Iterable<Change>) => {
     for (const { kind, id, value } of changes) {
@@ -161,7 +161,7 @@ function rollBack(database: Database): void {
   try {
     database.exec("ROLLBACK");
   } catch {
-    // When the disk is full, SQLite may have rolled back by itself (lang_transaction.html, section 3.1).
+    // Ignored, because SQLite may have rolled back by itself if the disk is full (lang_transaction.html, section 3.1).
   }
 }
 
@@ -190,7 +190,7 @@ function explained(path: string, error: unknown): readonly [string, string] {
     "this process has no permission to write to it",
     "Give the user of this process write permission for the file and its directory, or use another path.",
   ] as const;
-  // Errors from `openSync` have the operating system's error code.
+  // Errors of the file system have these codes. Errors of SQLite are recognized by their messages below.
   const { code = "" } = error as NodeJS.ErrnoException;
   switch (code) {
     case "EISDIR":
@@ -225,12 +225,12 @@ const encode = (value: unknown) =>
     member instanceof Uint8Array ? { [mark]: Buffer.from(member).toString("base64") } : member,
   );
 
-// A reviver would be called for each property, which takes twice as long.
+// The bytes are decoded without a reviver, which would be called for each property and take twice as long.
 const decode = (text: string): unknown => withBytes(JSON.parse(text));
 
 function withBytes(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
-  // Records are plain data.
+  // The cast is safe, because records are plain data.
   const members = value as Record<string, unknown>;
   const base64 = members[mark];
   if (typeof base64 === "string") return new Uint8Array(Buffer.from(base64, "base64"));

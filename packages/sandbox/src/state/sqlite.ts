@@ -33,7 +33,7 @@ export function loadSqlite(): Sqlite {
   try {
     return require(name) as Sqlite;
   } catch (error) {
-    // Any other error means that an installed package is damaged.
+    // Any other error is thrown, because it means that an installed package is damaged.
     if ((error as NodeJS.ErrnoException).code !== "MODULE_NOT_FOUND") throw error;
   }
   const builtIn = process.getBuiltinModule?.("node:sqlite");

@@ -40,7 +40,7 @@ export interface State extends Tables, Pick<Commits, "commit" | "commitSoon" | "
   readonly transaction: <Result>(work: () => Result) => Result;
   /** Records a call. While the file cannot be written, calls are dropped instead, because memory is limited. */
   readonly noteCall: (call: CallRecord) => void;
-  /** Removes everything but the number of starts. */
+  /** Removes all records except the number of starts. */
   readonly clear: () => void;
   /** Copies all records, except checkpoints. */
   readonly copy: () => Pick<CheckpointRecord, "seq" | "copies">;
@@ -50,7 +50,7 @@ export interface State extends Tables, Pick<Commits, "commit" | "commitSoon" | "
    * @throws ApiError 500 if the file cannot be written, in which case the records stay as they were
    */
   readonly restore: (checkpoint: Pick<CheckpointRecord, "seq" | "copies">) => void;
-  /** The number of restored checkpoints. A request that began in an earlier era must not change records. */
+  /** Returns the number of rewinds so far. A request that began in an earlier era must not change records. */
   readonly era: () => number;
 }
 
@@ -94,7 +94,7 @@ export function createState({
     onTakenBack(kind, id);
   };
 
-  /** Drops a delivery's oldest attempts. */
+  /** Drops a delivery's oldest attempts if it has more than {@link mostAttempts}. */
   const trim = ({ id, attempts }: DeliveryRecord) => {
     for (const { n } of attempts.splice(0, attempts.length - mostAttempts))
       change("attempt", `${id} ${n}`, undefined);
@@ -157,12 +157,12 @@ export function createState({
   };
 }
 
-/** The parts of deliveries have records of their own, whose kinds are not among these. */
+/** Whether records of a kind have a table. The parts of a delivery have records in the journal, but no table. */
 const isKind = (maps: Maps, kind: string): kind is Kind => Object.hasOwn(maps, kind);
 
 /**
- * Restores a record to what the file contains, as after a kill. The object stays the same, because running work refers to
- * it. The body and the attempts of a delivery are not in its record.
+ * Restores a record's members from the file. The object stays the same, because running work refers to it. A delivery
+ * keeps its body and its attempts, which its record in the file does not contain.
  */
 function restoreRecord(record: object, written: object, kind: Kind): void {
   const { body, attempts } = record as Partial<DeliveryRecord>;
@@ -194,7 +194,7 @@ function restoreTables(
     for (const id of ids) tally.note(kind, id);
   }
   for (const kind of kinds) {
-    // The table and the records are of one kind, which the types cannot express.
+    // The casts are safe, because the table and the records are of one kind, which the types cannot express.
     const table = tables[kind] as Pick<Table<never>, "replace">;
     table.replace(restored[kind] as never[]);
   }

@@ -24,7 +24,7 @@ export interface CheckpointRecord {
   /** The name that the developer chose. */
   readonly id: string;
   readonly clock: ClockState;
-  /** The `seq` of the newest delivery until then. */
+  /** The `seq` of the newest delivery at that moment. */
   readonly seq: number;
   readonly copies: Copies;
   /** The position in the sequence of ids. Undefined if ids are random. */
@@ -35,7 +35,7 @@ export interface CheckpointRecord {
   readonly windows: readonly RateWindow[];
 }
 
-/** The requests of an API key in the current window of the rate limit. */
+/** Counts the requests of an API key in the current window of the rate limit. */
 export interface RateWindow {
   /** A hash of the API key. */
   readonly who: string;
@@ -68,12 +68,12 @@ type PluralOf<Name extends Kind> = Name extends "idempotency"
 /** All records: `calls`, `deliveries` and so on. */
 export type Tables = { readonly [Name in Kind as PluralOf<Name>]: Table<Kinds[Name]> };
 
-/** @param changed is notified of each record that is added, changed or, without a value, dropped */
+/** Creates a table on `map`. @param changed receives each record that is added, changed or, without a value, dropped */
 export function createTable<Item extends { readonly id: string }>(
   map: Map<string, Item>,
   changed: (id: string, value: Item | undefined, isAdded: boolean) => void,
 ): Table<Item> {
-  /** The cached result of `list`. Adding a record keeps it, because most reads show the newest records. */
+  /** The cached result of `list`. A new record is added to it, so that calls of `list` between changes stay cheap. */
   let list: Item[] | undefined;
   return {
     get size() {

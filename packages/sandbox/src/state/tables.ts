@@ -21,8 +21,10 @@ export const newMaps = (): Maps => ({
 export type TablesByKind = { readonly [Name in Kind]: Table<Kinds[Name]> };
 
 /**
+ * Creates all tables.
+ *
  * @param change records each record that is added, changed or, without a value, dropped
- * @param noteChange is called after each of these changes, except those of a delivery's parts
+ * @param noteChange is called after each of these changes, except for changes to a delivery's parts
  */
 export function createTables(
   maps: Maps,

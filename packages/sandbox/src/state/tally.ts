@@ -39,7 +39,7 @@ export function createTally(records: Records) {
     get notSent() {
       return unsent.size;
     },
-    /** The delivery with each endpoint's newest genuine attempt, and the time of that attempt. */
+    /** For each endpoint, the delivery with the newest genuine attempt, and the time of that attempt. */
     newest: newest as ReadonlyMap<string, { readonly id: string; readonly at: number }>,
     /** Returns a number that increases when a call, or something that it caused, changes. */
     revisionOf: (callId: string): number => revisions.get(callId) ?? 0,

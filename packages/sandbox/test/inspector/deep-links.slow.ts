@@ -274,7 +274,7 @@ describe("a body over 16 KiB", () => {
     const { id } = present((await sandbox.deliveries())[0]);
     const page = await sandbox.get(`/?item=${id}`);
     const response = the(page.dom, "#response");
-    expect(textOf(response)).toContain("16,384 of 20,000 bytes are shown. Show all that are kept");
+    expect(textOf(response)).toContain("16,384 of 20,000 bytes are shown. Show all stored bytes");
     expect(rawText(the(response, "pre"))).toBe("ä".repeat(8_192));
     const link = all(response, "a").find((one) => textOf(one).startsWith("Show all"));
     const whole = await sandbox.get(link && attr(link, "href"));

@@ -670,7 +670,7 @@ describe("TLS", () => {
     [
       "a client certificate",
       { requestCert: true, rejectUnauthorized: true },
-      /^The receiver requires a client certificate \([^:\n]+\), and none is ever sent\./,
+      /^The receiver requires a client certificate \([^:\n]+\), but none is ever sent\./,
     ],
     [
       "a client certificate with TLS 1.2",

@@ -116,9 +116,9 @@ describe("the finding of a receiver", () => {
   });
 
   test.each([
-    ["immediate", /since \d{4}-.+, attempts are signed with the new one \(A-19\)\.$/],
-    ["pinned", /since \d{4}-.+, new deliveries are signed with the new one \(A-19\)\.$/],
-    ["deferred:1h", /until \d{4}-.+, attempts are signed with the previous one \(A-19\)\.$/],
+    ["immediate", /since \d{4}-.+, attempts are signed with the new secret \(A-19\)\.$/],
+    ["pinned", /since \d{4}-.+, new deliveries are signed with the new secret \(A-19\)\.$/],
+    ["deferred:1h", /until \d{4}-.+, attempts are signed with the previous secret \(A-19\)\.$/],
   ])("mentions a rotation (A-19=%s) for a day", async (word, text) => {
     const sandbox = await open({ assumptions: { ...oneEvent, "A-19": word } });
     const { id } = await sandbox.endpoint((await receiver(401)).url);

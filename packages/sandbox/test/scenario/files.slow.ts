@@ -77,7 +77,7 @@ const wrong: Readonly<Record<string, readonly [unknown, string | RegExp]>> = {
   ],
   "two expectations in one step": [
     scenario({ expect: { deliveries: { count: 1 }, attempts: { count: 1 } } }),
-    "steps[0].expect needs one of deliveries and attempts.",
+    "steps[0].expect needs either deliveries or attempts.",
   ],
   "a reference that nothing captures": [
     scenario(get, { expect: { deliveries: { endpoint: "{endpoint}", count: 1 } } }),
@@ -121,7 +121,7 @@ test("refuses options that do not fit the scenario", async () => {
   });
   const to = "http://127.0.0.1:9/";
   await expect(runScenario(rotated, { to, secrets: [oldSecret] })).rejects.toThrow(
-    "The scenario rotates the secret once, so it needs 2 secrets, all of which the receiver accepts. Repeat --secret-env NAME.",
+    "The scenario rotates the secret once, so it needs 2 secrets, all of which the receiver must accept. Repeat --secret-env NAME.",
   );
   await expect(runScenario(rotated, { to: "localhost:3000" })).rejects.toThrow(
     "--to must be an http: or https: URL",
@@ -327,7 +327,7 @@ describe("the command", () => {
     const { exitCode, stdout } = await execute(["--scenario", path]);
     expect([exitCode, stdout]).toEqual([
       1,
-      "NOT MET step 1: GET /v1/webhook-events responds with 418\n        found: 1 × 200\nThe scenario ended after step 1 of 2, because of the last line.\ntest: 1 of 1 expectations were not met.\n",
+      "NOT MET step 1: GET /v1/webhook-events responds with 418\n        found: 1 × 200\nThe scenario ended after step 1 of 2, because later steps depend on it.\ntest: 1 of 1 expectations were not met.\n",
     ]);
   });
 

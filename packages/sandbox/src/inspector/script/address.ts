@@ -1,4 +1,4 @@
-/** The state of the page, as it is in the URL. */
+/** The page's address, and a number that identifies its current state. */
 export const address = {
   /** The URL's parameters, except `done`, which applies to one response only. */
   query: new URLSearchParams(),

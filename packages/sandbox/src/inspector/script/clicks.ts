@@ -7,7 +7,7 @@ import { ask } from "./updates.js";
 
 interface Copied {
   readonly text?: string;
-  /** Whether only a part of it was kept. */
+  /** Whether the sandbox stored only a part of the text. */
   readonly truncated?: boolean;
 }
 
@@ -35,13 +35,13 @@ async function load(address: string): Promise<Response> {
   return response;
 }
 
-/** Loads a body as it was sent. @param place the body's place in the JSON: `response.body` */
+/** Loads a body as it was sent. @param place the path of the body in the JSON, such as `response.body` */
 async function loadBody(address: string, place: string): Promise<Copied> {
   const item = await (await load(address)).json();
   return place.split(".").reduce((value, name) => value[name], item);
 }
 
-/** Replaces a piece even though it is in use. */
+/** Replaces a piece even though it is in use. Discards its input. */
 function showChanged(piece: HTMLElement): Promise<void> {
   for (const form of all<HTMLFormElement>("form", piece)) form.reset();
   dismiss(piece);

@@ -1,6 +1,6 @@
 /*
- * Keeps the page up to date and saves its user the reloads. The server renders everything: the script
- * fetches the same page, or parts of it, and replaces the pieces that have another revision.
+ * Keeps the page up to date without reloads. The server renders everything: the script fetches the same
+ * page, or parts of it, and replaces the pieces whose revision has changed.
  */
 
 import { setAddress } from "./address.js";
@@ -64,7 +64,7 @@ window.addEventListener("pageshow", connect);
 document.body.classList.add("scripted");
 the("#live").hidden = false;
 scheme.hidden = false;
-// The browser may have restored old values of these fields.
+// Sets these fields, because the browser may have restored old values.
 scheme.value = root.scheme ?? "";
 shortcuts.checked = stored(() => localStorage.getItem("shortcuts")) !== "false";
 setAddress(location.search, location.hash);

@@ -37,7 +37,7 @@ export async function submit(form: HTMLFormElement, submitter: HTMLElement | nul
   const isRefused = outcome.matches(".refused");
   if (!isRefused) form.reset();
   showPage(next);
-  // The form's piece was not replaced if other fields in it are in use.
+  // If other fields in the form's piece are in use, the piece was not replaced, so the old form needs the refusal.
   if (isRefused && next.contains(outcome)) form.append(outcome);
   const menu = form.closest<HTMLDetailsElement>(".menu");
   if (!isRefused && menu) menu.open = false;

@@ -24,13 +24,13 @@ export const mustStay = (piece: HTMLElement): boolean =>
 export const resultIn = (place: ParentNode): HTMLElement | null =>
   find(".refused, .secret, .verdict[role=status]", place);
 
-/** Identifies a form by its action and the item that it acts on. */
+/** Returns a name that identifies a form: the values of its hidden fields, such as its action and its item. */
 const nameOf = (form: HTMLFormElement): string =>
   all<HTMLInputElement>("input[type=hidden]:not([name=token])", form)
     .map(({ value }) => value)
     .join();
 
-/** Returns the corresponding control of the same form in `fresh`. */
+/** Returns the control in `fresh` that corresponds to `control`, if there is one. */
 function twinOf(
   control: Element,
   form: HTMLFormElement,
@@ -94,7 +94,7 @@ export function insert(piece: HTMLElement): void {
   enliven(piece);
 }
 
-/** Allows a piece to be replaced, whatever it shows. */
+/** Allows a piece to be replaced, even if it is in use or shows the result of an action. */
 export function dismiss(piece: HTMLElement): void {
   delete piece.dataset.keep;
   piece.dataset.rev = "";
@@ -115,7 +115,7 @@ const ends = new IntersectionObserver((entries) => {
   (end as HTMLElement | undefined)?.click();
 });
 
-/** Shows the elements that need the script, and observes links and countdowns. */
+/** Shows the buttons that need the script, and observes the countdowns and the link to older calls. */
 export function enliven(root: ParentNode): void {
   for (const button of all("[data-copy]", root)) button.hidden = !navigator.clipboard;
   for (const due of all("[data-due]", root)) countdowns.observe(due);

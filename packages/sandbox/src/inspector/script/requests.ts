@@ -2,7 +2,7 @@ import { setAddress } from "./address.js";
 import { showConnected, showLost } from "./live.js";
 
 interface TrustedTypes {
-  /** In the types of the DOM, the HTML that it returns is a string. */
+  /** Returns trusted HTML, for which the types of the DOM require a string. */
   createPolicy(name: string, rules: { createHTML: (html: string) => string }): typeof rules;
 }
 

@@ -11,7 +11,7 @@ const pieces = (root?: ParentNode): HTMLElement[] => all("[data-rev]:not(#calls 
  * Replaces the pieces whose revision has changed.
  *
  * @param next the page, or parts of it
- * @param asked the calls that were requested. Default: a page of calls
+ * @param asked the ids of the calls that were requested; undefined if a page of calls was requested
  */
 export function show(next: Document, asked?: ReadonlySet<string>): void {
   const { scope } = the("#detail").dataset;
@@ -26,7 +26,7 @@ export function show(next: Document, asked?: ReadonlySet<string>): void {
     if (old.dataset.scope !== part.dataset.scope) replace(old, part);
     else if (part.id === "calls") merge(part, asked);
   }
-  // Pieces of a replaced part are already in the page.
+  // The pieces of a replaced part are already in the page, so they are no longer in `next`.
   for (const piece of fresh.filter((one) => next.contains(one)))
     showPiece(byId(piece.id), piece, Boolean(next.title));
   for (const part of parts)
@@ -44,7 +44,7 @@ function showPiece(old: HTMLElement | null, piece: HTMLElement, isPage: boolean)
   const wasResult = resultIn(old);
   // A result stays until the next action, whatever has changed since.
   if (!isChanged && !isResult && !(isPage && wasResult)) return;
-  // Responses with parts lack the notice of the last action, and a field in use must not be replaced.
+  // A response with parts lacks the notice of the last action, so the notice stays. A filter in use stays too.
   if (piece.id === "notice" && !isPage) return;
   if (piece.id === "filter" && old.contains(document.activeElement)) return;
   if (isResult || !(mustStay(old) || (wasResult && !isPage))) replace(old, piece);

@@ -1,4 +1,4 @@
-/** Accesses the browser's storage. If the browser denies access, a choice lasts only as long as the page. */
+/** Accesses the browser's storage. Returns undefined if access is denied: a choice then lasts as long as the page. */
 export function stored<T>(use: () => T): T | undefined {
   try {
     return use();

@@ -7,7 +7,7 @@ let clock = { now: 0, at: 0, speed: 0 };
 const inView = new Set<HTMLElement>();
 let timer = 0;
 
-/** @param element the clock as rendered by the server */
+/** Sets the page's clock. @param element the clock as the server has rendered it */
 export function setClock(element: HTMLElement | null): void {
   if (!element) return;
   const { now, speed } = element.dataset;
@@ -37,7 +37,7 @@ export function tick(): void {
     timer = setTimeout(tick, isClose && !still.matches ? 100 : 1_000);
 }
 
-/** Tracks the countdowns in view. Only those are updated. */
+/** Tracks which countdowns are in view, because only those are updated. */
 export const countdowns = new IntersectionObserver((entries) => {
   for (const { target, isIntersecting } of entries)
     inView[isIntersecting ? "add" : "delete"](target as HTMLElement);

@@ -3,24 +3,24 @@ import { all, byId, find, the } from "./dom.js";
 import { enliven, replace } from "./pieces.js";
 import { load } from "./requests.js";
 
-/** The most rows that are kept: three pages of the server's list. */
+/** The maximum number of rows in the list: three pages of the server's list. */
 const mostRows = 300;
 
 const rows = (root?: ParentNode): HTMLElement[] => all("#calls > li", root);
 
 /**
- * Newer calls that are not shown: the start of the list was out of view or in use, or their rows made room for older
- * ones.
+ * The ids of newer calls that are not shown, because the start of the list was out of view or in use, or because their
+ * rows made room for older calls.
  */
 export const newer = new Set<string>();
 
 const timeOf = (row: Element): string => row.querySelector("time")?.dateTime ?? "";
 
 /**
- * Replaces, adds and removes rows, so that the list is that of the server, and records which calls it does not show.
+ * Replaces, adds and removes rows to match the server's list, and records the calls that it does not show in `newer`.
  *
  * @param fresh the list as the server has rendered it
- * @param asked the calls that were requested. Undefined if a page of calls was requested
+ * @param asked the ids of the calls that were requested; undefined if a page of calls was requested
  */
 export function merge(fresh: HTMLElement, asked?: ReadonlySet<string>): void {
   const list = the("#calls");
@@ -33,7 +33,7 @@ export function merge(fresh: HTMLElement, asked?: ReadonlySet<string>): void {
       list.getBoundingClientRect().top >= 0);
   const received = rows(next);
   const last = byId("older", next) ? (received.at(-1)?.id ?? "") : "";
-  // All shown rows are older than the rows of this page.
+  // If the last row of the new page is not shown, all shown rows are older, and the page replaces them.
   if (!asked && isAtTop && last && !byId(last)) return replace(list, fresh);
   const ids = new Set(received.map(({ id }) => id));
   // Rows are added oldest first, so that calls with equal times, as on a manual clock, end up newest first.
@@ -50,8 +50,8 @@ export function merge(fresh: HTMLElement, asked?: ReadonlySet<string>): void {
       enliven(row);
     } else newer.add(row.id);
   }
-  // Rows that do not match the filter are removed, unless they are in use. This response does not cover rows of older
-  // pages.
+  // Rows that the server no longer lists are removed, unless they are in use. Rows of older pages stay, because this
+  // response does not cover them.
   let isKnown = !last || byId(last) !== null;
   for (const row of rows()) {
     const isAbsent = !ids.has(row.id) && (asked ? asked.has(row.id) : isKnown);
@@ -61,7 +61,7 @@ export function merge(fresh: HTMLElement, asked?: ReadonlySet<string>): void {
   for (const row of rows().slice(mostRows)) row.remove();
 }
 
-/** Updates the links and counts around the rows. The server's own cover only one page of rows. */
+/** Updates the links and counts around the rows, which the server renders for only one page of rows. */
 export function countRows(): void {
   const shown = rows();
   const link = the("#newer");
@@ -100,6 +100,6 @@ export async function showOlder(): Promise<void> {
   }
   if (!byId("older", next)) link.remove();
   countRows();
-  // Otherwise, removing the rows above would move the text that the user is reading.
+  // Scrolls back, because removing the rows above has moved the text that the user is reading.
   if (seen) scrollBy(0, seen.getBoundingClientRect().top - top);
 }

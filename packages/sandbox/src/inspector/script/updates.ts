@@ -8,7 +8,7 @@ import { show } from "./show.js";
 let wanted = { whole: false, setup: false, calls: new Set<string>() };
 let isAsking = false;
 
-/** The most calls that are requested by id. If more have changed, a whole page is requested. */
+/** The maximum number of calls that are requested by id. If more have changed, a whole page is requested. */
 const mostNamed = 30;
 
 interface Changes {
@@ -41,15 +41,15 @@ async function askOnce(): Promise<boolean> {
   const { generation } = address;
   const next = await load(`/?${query}`);
   if (!next) {
-    // The stream does not repeat its messages, and may be open although this request failed.
+    // The stream does not repeat its messages, so the whole page is requested again later.
     wanted.whole = true;
     setTimeout(() => void ask({}), 2_000);
     return false;
   }
   if (generation === address.generation) show(next, named);
   else wanted.whole = true;
-  // In a burst, at least half of the time is left for the user. Reading the height forces the layout, so that its time
-  // is included.
+  // Waits four times as long as the update took, so that a burst of changes leaves time for the user. Reading the
+  // height forces the layout, so that its time is included.
   const took = the("#calls").offsetHeight && performance.now() - loadedAt;
   await new Promise((resolve) => setTimeout(resolve, 50 + 4 * took));
   return true;

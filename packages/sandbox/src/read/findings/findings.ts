@@ -10,7 +10,7 @@ import { remedy, type Finding, type FindingCode } from "./finding.js";
 import { receivers } from "./receivers.js";
 import { faultText } from "../shapes.js";
 
-/** A `POST` to a path that does not exist, such as `/emails`. */
+/** A request other than a read to a path that does not exist, such as `POST /emails`. */
 export interface Stray {
   readonly method: string;
   readonly path: string;
@@ -19,12 +19,12 @@ export interface Stray {
 
 const mostFindings = 5;
 
-/** The number of newest records that are checked. */
+/** The number of records that are checked, counted from the newest. */
 const recent = 200;
 
 const order = ["error", "warning", "info"];
 
-/** Codes that appear only once, with their worst finding, because all their findings have one cause. */
+/** The codes of which only the worst finding is returned, because all findings with such a code have one cause. */
 const single: ReadonlySet<FindingCode> = new Set([
   "no_endpoint",
   "type_not_subscribed",
@@ -35,7 +35,7 @@ const single: ReadonlySet<FindingCode> = new Set([
 ]);
 
 /**
- * Returns the reasons why nothing arrived: at most five that still apply, the worst first. Among equally bad ones,
+ * Returns the problems that still exist: at most five, the worst first. Among equally severe problems, those of
  * receivers come first.
  */
 export function findings(world: World, stray: Stray | undefined): readonly Finding[] {
@@ -87,7 +87,7 @@ function* rejectedCalls({ state }: World, stray: Stray | undefined): Iterable<Fi
   }
 }
 
-/** Yields a finding for the newest event of each type, if it went to no endpoint and still would not. */
+/** Yields a finding for the newest event of each account and type, if it would still go to no endpoint. */
 function* unsentEvents(world: World): Iterable<Finding> {
   const seen = new Set<string>();
   for (const event of newest(world.state.events)) {
@@ -103,7 +103,7 @@ function* unsentEvents(world: World): Iterable<Finding> {
 
 /**
  * Returns `info` for events that are probably unwanted: domain events without a subscriber, because an endpoint for
- * emails does not need them, and events of a call that had another event delivered. Returns `error` for all others.
+ * emails does not need them, and events of a call that raised a delivered event too. Returns `error` for all others.
  */
 function severityOf({ state }: World, { callId, sendId }: EventRecord, code: FindingCode) {
   const others = state.calls.get(callId)?.events ?? [];
@@ -144,7 +144,7 @@ function unsent(
 const set = (id: string, value: string, also = "") =>
   remedy(`Set ${id}=${value}${also}.`, `POST /_sandbox/assumptions/${id}`, { value });
 
-/** @param type the type of the event; its occasion if A-04 has no type for that */
+/** Returns the finding for an event that was not raised. @param type its type, or its occasion if A-04 had no type */
 function notEmitted(ledger: Ledger, type: string): Omit<Finding, "severity"> | undefined {
   const code = "not_emitted";
   if (isOccasion(type)) {
@@ -166,7 +166,7 @@ function notEmitted(ledger: Ledger, type: string): Omit<Finding, "severity"> | u
   };
 }
 
-/** Yields a finding if the newest relayed email could not be passed on. */
+/** Yields a finding if the last attempt to relay an email failed. */
 function* relay({ state }: World): Iterable<Finding> {
   for (const { id, history } of newest(state.sends)) {
     const note = history.findLast((entry) => entry.note?.startsWith("relay"))?.note;
@@ -198,7 +198,7 @@ function* faults({ state }: World): Iterable<Finding> {
       severity: "warning",
       text: `A fault applies to the next ${left === 1 ? "use" : `${left} uses`} of ${fault.target}: ${faultText(fault)}.`,
       item: fault.id,
-      remedy: remedy("Cancel it.", `POST /_sandbox/faults/${fault.id}/cancel`),
+      remedy: remedy("Cancel the fault.", `POST /_sandbox/faults/${fault.id}/cancel`),
     };
   }
 }

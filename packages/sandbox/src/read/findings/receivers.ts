@@ -6,13 +6,13 @@ import { isGenuine } from "../../state/tally.js";
 import { remedy, type Finding } from "./finding.js";
 import { receiverCode } from "../shapes.js";
 
-/** Responses slower than this, in milliseconds, come close to the usual time limits of senders. */
+/** The response time that counts as slow, in milliseconds, because it comes close to the usual limits of senders. */
 const slowMs = 5_000;
 
-/** How long a rotation is mentioned, in milliseconds of the sandbox's clock. */
+/** The time for which findings mention a rotation, in milliseconds of the sandbox's clock. */
 const rotationShownMs = 86_400_000;
 
-/** The most characters of a URL that a text contains. */
+/** The maximum number of characters of a URL in a finding's text. */
 const shownUrl = 200;
 
 interface Last {
@@ -118,7 +118,7 @@ function refusal(
   const known = outcomeText(code ?? "");
   const text = known ? `${said} ${known.happened} ${known.cause}` : said;
   const route = `/_sandbox/deliveries/${delivery.id}/attempts/${attempt.n}`;
-  const read = remedy(known?.fix ?? "Read its response.", `GET ${route}`);
+  const read = remedy(known?.fix ?? "Read the receiver's response.", `GET ${route}`);
   if (status === 401 && (code === undefined || code === "signature_mismatch")) {
     if (isRegisteredTwice(world, endpoint)) return registeredTwice(endpoint, said);
     return {
@@ -164,7 +164,7 @@ function rotation({ clock, ledger }: World, { previous }: EndpointRecord): strin
   if (!previous || now - previous.until > rotationShownMs) return "";
   const at = iso(previous.until);
   if (now < previous.until)
-    return ` The endpoint's secret was rotated: until ${at}, attempts are signed with the previous one (A-19).`;
+    return ` The endpoint's secret was rotated: until ${at}, attempts are signed with the previous secret (A-19).`;
   const what = ledger.get("rotation").mode === "pinned" ? "new deliveries" : "attempts";
-  return ` The endpoint's secret was rotated: since ${at}, ${what} are signed with the new one (A-19).`;
+  return ` The endpoint's secret was rotated: since ${at}, ${what} are signed with the new secret (A-19).`;
 }

@@ -32,7 +32,7 @@ export const Actions = ({ view, delivery, attempt }: ActionsProps) => {
             <label>
               Edited body (signed again and sent as a new delivery)
               <textarea name="body" rows={8} spellcheck={false} required>
-                {/* Parsers remove a first line break. */}
+                {/* HTML parsers remove a first line break, so an extra one protects one in the text. */}
                 {`\n${typed(view, "send", edit, "body", text)}`}
               </textarea>
             </label>

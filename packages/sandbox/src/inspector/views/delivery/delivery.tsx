@@ -105,7 +105,7 @@ const About = ({ view, delivery, attempt }: ActionsProps) => {
   );
 };
 
-/** A progress bar from the last attempt to the next one, which the script updates. */
+/** A progress bar from the last attempt to the next attempt. The script updates it. */
 const Bar = ({ view, delivery, at }: DeliveryProps & { readonly at: string }) => {
   const from = Date.parse(delivery.attempts.at(-1)?.started_at ?? delivery.created_at);
   const to = Date.parse(at);

@@ -82,7 +82,7 @@ export const ReceivedResponse = ({ view, attempt }: Omit<AttemptProps, "delivery
   );
 };
 
-/** The lines of the receiver's log about an attempt, which `svc-webhooks dev` passes on. */
+/** The receiver's log lines about an attempt, which `svc-webhooks dev` sends to the sandbox. */
 export const ReceiverLog = ({ attempt: { log, n } }: Pick<AttemptProps, "attempt">) =>
   log && (
     <Part id="log" data={[n, log]} title="Your receiver's log" note={amount(log.length)}>

@@ -46,7 +46,7 @@ export const Signature = ({ view, delivery, attempt }: AttemptProps) => {
           <dt>secret</dt>
           <dd>
             {signature.secret_hint === undefined ? (
-              "replaced since, and no longer stored"
+              "replaced since then, and no longer stored"
             ) : (
               <>
                 <code>whsec_{signature.secret_hint}</code>, fingerprint{" "}

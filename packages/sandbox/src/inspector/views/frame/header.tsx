@@ -52,7 +52,7 @@ export const Header = ({ view }: { view: View }) => {
   );
 };
 
-/** Selects the colour scheme. Without the script it is hidden, and the system's scheme applies. */
+/** A list that selects the colour scheme. Without the script, it is hidden, and the system's scheme applies. */
 const Scheme = () => (
   <select id="scheme" aria-label="Colour scheme" hidden>
     <option value="">System</option>
@@ -67,7 +67,7 @@ const Clock = ({ view }: { view: View }) => {
   const clock = clockShape(view.service);
   const { mode, offset_ms: offset, next_due: due } = clock;
   const speed = mode === "real" ? 1 : mode === "manual" ? 0 : clock.speed;
-  // A running clock must not change the piece's revision on every render.
+  // The revision contains the time only if it stands still, because a running clock would change it on every render.
   const still = mode === "manual" ? clock.now : undefined;
   const words = [
     mode === "accelerated" ? `${mode}, ${speed} times` : mode,
@@ -110,13 +110,13 @@ const Clock = ({ view }: { view: View }) => {
   );
 };
 
-/** States which data a restart has kept. */
+/** Returns the rest of a sentence about a restart: which data the sandbox has kept. */
 const keptText = ({ overview: { is_kept: isKept, counts } }: View) =>
   isKept
     ? `${count(counts.waiting, "delivery", "deliveries")} resumed`
     : "without the earlier data (to keep it, start the sandbox with --data)";
 
-/** The result of the last action, and how to keep the page up to date without the script. */
+/** The result of the last action and, without the script, links that keep the page up to date. */
 const Notice = ({ view: { state, done, outcome, isFormGone } }: { view: View }) => (
   <>
     {isFormGone && outcome?.kind === "refused" && <Refusal message={outcome.message} />}

@@ -54,7 +54,7 @@ const shortcuts = [
   ["Enter", "open the line"],
   ["[ ]", "previous, next attempt"],
   ["/", "search"],
-  ["Esc", "leave a field, close"],
+  ["Esc", "leave a field, close its menu"],
   ["t", "send a test email"],
   ["n", "run the next attempt now"],
   ["r", "redeliver"],

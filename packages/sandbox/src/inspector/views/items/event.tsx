@@ -36,8 +36,8 @@ export const EventDetail = ({ view, event }: { view: View; event: Event }) => (
           </>
         ) : (
           <>
-            The types of an endpoint cannot be changed, so <a href="#new-endpoint">register one</a>{" "}
-            for <code>{event.type}</code>.
+            The types of an endpoint cannot be changed, so{" "}
+            <a href="#new-endpoint">register another</a> for <code>{event.type}</code>.
           </>
         )}
       </Verdict>

@@ -8,7 +8,7 @@ import { ReceiverCode } from "../setup/receiver-code.js";
 import { Piece } from "../parts/piece.js";
 import { ItemLink } from "../parts/trail.js";
 
-/** Shows the next step or the newest failure while no item is selected. */
+/** Shows the newest failure or delivery while no item is selected. Without deliveries, shows the first steps. */
 export const Start = ({ view }: { view: View }) => {
   const shown = noteworthyDelivery(view.service);
   if (!shown) return <FirstSteps view={view} />;

@@ -10,14 +10,14 @@ type Fixed = Readonly<Record<string, string | number>>;
 interface ActionProps {
   readonly view: View;
   readonly name: ActionName;
-  /** Hidden fields. They distinguish the forms of an action, if only by `place`. */
+  /** The hidden fields. They distinguish the forms of the same action; `place` has no other purpose. */
   readonly with?: Fixed;
   readonly class?: string;
   readonly label?: string;
   readonly children: Child;
 }
 
-/** A form that runs an action. An error message appears next to its button. */
+/** A form that runs an action. If the action is refused, the form shows the error message. */
 export const Action = ({
   view,
   name,
@@ -58,7 +58,7 @@ export const ActionButton = ({
 interface SelectProps {
   readonly name: string;
   readonly label?: string;
-  /** The values, each with its text if that differs. */
+  /** The values, each with the text to show if it differs from the value. */
   readonly options: readonly (string | readonly [value: string, text: string])[];
   readonly selected: string | undefined;
 }
@@ -81,7 +81,7 @@ export const Refusal = ({ message }: { message: string }) => (
   </p>
 );
 
-/** Whether the rejected form is this one: it has the same action and hidden fields. */
+/** Whether the rejected form has this action and these hidden fields. */
 export const isRefused = ({ outcome }: View, name: ActionName, fixed: Fixed): boolean =>
   outcome?.kind === "refused" &&
   outcome.action === name &&

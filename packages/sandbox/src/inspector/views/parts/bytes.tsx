@@ -6,12 +6,12 @@ import { CopyBody, Text } from "./elements.js";
 type Headers = readonly (readonly [string, string])[];
 
 interface MessageProps {
-  /** The message's name in the labels: `response`. */
+  /** The message's name in labels, such as `response`. */
   readonly of: string;
   readonly headers: Headers;
   readonly body: BodyShape | undefined;
   readonly all: string;
-  /** The control route that has the message. */
+  /** The control route that returns the message. */
   readonly from: string;
 }
 
@@ -47,7 +47,7 @@ interface BytesProps {
   readonly label: string;
   /** The URL of the page with all stored bytes. */
   readonly all: string;
-  /** The control route that has the bytes, and their place in its JSON. */
+  /** The control route that returns the bytes. `place` is the path of the bytes in its JSON. */
   readonly from: string;
   readonly place: string;
 }
@@ -70,13 +70,13 @@ export const Bytes = ({ body, label, all, from, place }: BytesProps) => (
     {body.truncated && (
       <p class="sub">
         {amount(body.shown)} of {amount(body.bytes)} bytes are shown.{" "}
-        <a href={all}>Show all that are kept</a>
+        <a href={all}>Show all stored bytes</a>
       </p>
     )}
   </>
 );
 
-/** JSON with a line for each member, unless it is shown like that already or would be too long. */
+/** JSON with a line for each member, unless the body already has this form or the result would be too long. */
 const Indented = ({ of, label }: { of: string; label: string }) => {
   const indented = indentJson(of);
   if (indented === "too_long")

@@ -7,19 +7,19 @@ interface IconProps {
   readonly class?: string | undefined;
 }
 
-/** An icon of the page's sprite. The text next to it has the same meaning. */
+/** An icon of the page's sprite. Screen readers ignore it, because the text next to it has the same meaning. */
 export const Icon = ({ of, class: name }: IconProps) => (
   <svg aria-hidden="true" class={name}>
     <use href={`#i-${of}`} />
   </svg>
 );
 
-/** Untrusted text. Nothing in it can hide, run, or change its surroundings. */
+/** Untrusted text. No part of it can hide, run, or change its surroundings. */
 export const Text = ({ of, lines = false }: { of: string; lines?: boolean }) => {
   const parts = visible(of, lines).map((part) =>
     typeof part === "string" ? part : <span class="mark">{part.name}</span>,
   );
-  // Right-to-left text is never ASCII, and most of the thousands of texts in a long timeline are.
+  // Only right-to-left text, which is never ASCII, needs `<bdi>`. Omitting it elsewhere saves thousands of elements.
   return mayTurn.test(of) ? <bdi>{parts}</bdi> : <>{parts}</>;
 };
 
@@ -46,9 +46,9 @@ export const Copy = ({ text, label }: { text: string; label: string }) => (
 );
 
 interface CopyBodyProps {
-  /** The name of the copied body: `body of the response`. */
+  /** The name of the copied body, such as `body of the response`. */
   readonly of: string;
-  /** The control route that has the body, and the body's place in its JSON. */
+  /** The control route that returns the body. `place` is the path of the body in its JSON. */
   readonly from: string;
   readonly place: string;
 }
@@ -80,7 +80,7 @@ export const Assumed = ({ id }: { id: string }) => (
   </a>
 );
 
-/** A sentence whose names, in backticks, are shown as code. */
+/** A sentence in which names in backticks are shown as code. */
 export const Sentence = ({ of }: { of: string }) => (
   <>
     {of
@@ -92,8 +92,8 @@ export const Sentence = ({ of }: { of: string }) => (
 const isoTime = /\d{4}-\d\d-\d\dT(\d\d:\d\d:\d\d)\.\d{3}Z/g;
 
 /**
- * Text of the sandbox. Each A-nn links to its row in the ledger, names in backticks are shown as code, and timestamps
- * are shortened to the time of day.
+ * Text that the sandbox has written. Each A-nn links to its row in the ledger, names in backticks are shown as code,
+ * and timestamps are shortened to the time of day.
  */
 export const Linked = ({ text }: { text: string }) => (
   <>
@@ -122,7 +122,7 @@ interface VerdictProps {
   readonly children: Child;
 }
 
-/** A scrollable box that can also be scrolled with the keyboard. */
+/** A scrollable box that can have the focus, so that the keyboard can scroll it too. */
 export const Scroll = ({ label, children }: { label: string; children: Child }) => (
   <div class="scroll" tabindex={0} role="region" aria-label={label}>
     {children}

@@ -12,7 +12,7 @@ interface PieceProps {
   readonly children?: Child;
 }
 
-/** A section that is replaced as a whole. */
+/** A section that the script replaces as a whole. */
 export const Piece = ({ id, data, class: style, labelledby, children }: PieceProps) => (
   <section id={id} data-rev={revision(data)} class={style} aria-labelledby={labelledby}>
     {children}

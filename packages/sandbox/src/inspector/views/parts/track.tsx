@@ -8,14 +8,14 @@ import { Hidden, Icon } from "./elements.js";
 export type Attempt = ReturnType<typeof attemptSummary>;
 export type Delivery = ReturnType<typeof deliveryShape>;
 
-/** Consecutive, equal attempts that are shown as one chip. */
+/** Consecutive attempts that are shown as one chip. */
 interface Run {
   readonly first: Attempt;
   readonly last: Attempt;
   readonly size: number;
 }
 
-/** The most chips in a track. Earlier attempts are in the details of the delivery. */
+/** The maximum number of chips in a track. The delivery's details contain the earlier attempts. */
 const mostChips = 12;
 
 /** Groups consecutive manual attempts with the same result into runs. Every other attempt is a run by itself. */

@@ -9,7 +9,7 @@ export interface Step {
   readonly text: string;
 }
 
-/** The causes of an item, first cause first. */
+/** The causes of an item, first cause first, followed by the item itself. */
 export const Trail = ({ view, steps }: { view: View; steps: readonly Step[] }) => (
   <ol class="trail" aria-label="Came from">
     {steps.map(({ id, text }) => (

@@ -48,7 +48,7 @@ interface GroupProps {
   readonly rows: readonly AssumptionState[];
 }
 
-/** A folded group, because nobody needs the assumptions at first. */
+/** A group of assumptions. It is folded, because users do not need the assumptions at first. */
 const Group = ({ view, id: group, title, rows }: GroupProps) =>
   rows.length === 0 ? null : (
     <details id={group} open={rows.some(({ id }) => isRefused(view, "set-assumption", { id }))}>
@@ -89,7 +89,7 @@ const Rows = ({ view, rows }: Pick<GroupProps, "view" | "rows">) => (
   </ul>
 );
 
-/** A form that changes an assumption: a list of its words, or a text field if a word contains a value. */
+/** A form that changes an assumption: a list of its words, or a text field if a list cannot cover all values. */
 const Change = ({ view, row }: { view: View; row: AssumptionState }) => {
   const { id, value, alternatives, default: first } = row;
   const words = [first, ...alternatives.filter((word) => word !== first)];

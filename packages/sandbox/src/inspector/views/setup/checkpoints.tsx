@@ -5,7 +5,7 @@ import { Action, ActionButton, typed } from "../parts/action.js";
 import { Text, Time } from "../parts/elements.js";
 import { Panel } from "../parts/piece.js";
 
-/** Copies of the whole state, and the form that takes another one. */
+/** The checkpoints, each with a button that rewinds to it, and the form that takes another checkpoint. */
 export const Checkpoints = ({ view }: { view: View }) => {
   const all = checkpoints(view.service);
   return (

@@ -12,8 +12,8 @@ export const Domains = ({ view }: { view: View }) => {
     <Panel id="domains" data={all} title="Domains" note={all.length || "none yet"}>
       {all.length === 0 && (
         <p class="sub">
-          To add one, call <code>POST /v1/domains</code>. By default, emails are accepted without
-          one.
+          To add one, call <code>POST /v1/domains</code>. By default, emails are accepted even from
+          unverified domains.
         </p>
       )}
       {all.map(({ domain_id: id, domain_name: name, status }) => (

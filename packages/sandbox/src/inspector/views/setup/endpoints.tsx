@@ -97,7 +97,7 @@ interface NewEndpointProps {
   readonly label: string;
 }
 
-/** The form for a new endpoint, filled with the usual values for a first one. */
+/** The form for a new endpoint, filled with the usual values for a first endpoint. */
 export const NewEndpoint = ({ view, place, label }: NewEndpointProps) => {
   const types = typesOf(view);
   const chosen = allTyped(view, "create-endpoint", { place }, "type", types);

@@ -33,7 +33,7 @@ const Block = ({ name, of, copy }: { name: string; of: string; copy: string }) =
   </>
 );
 
-/** The code of a receiver in a single file, for users who have none yet. */
+/** The code of a receiver in a single file, for users who do not have a receiver yet. */
 export const ReceiverCode = ({ id, secret = "whsec_…" }: ReceiverCodeProps) => (
   <details id={id}>
     <summary>No receiver yet? Start with this one</summary>

@@ -3,14 +3,14 @@ import { count } from "../../words.js";
 import { Action, ActionButton, typed } from "../parts/action.js";
 import { Panel } from "../parts/piece.js";
 
-/** Records a scenario from what is done on the page and through the interface. */
+/** The controls that record actions and requests to the interface as a scenario, and the link to the result. */
 export const Recording = ({ view }: { view: View }) => {
   const { recording } = view.overview;
   const isOn = recording?.state === "recording";
   return (
     <Panel
       id="recording"
-      // The number of steps changes with each request, and must not replace a name that is being typed.
+      // The number of steps is left out: it changes with each request, and an update would replace a half-typed name.
       data={[recording?.state, recording?.name]}
       title="Scenario"
       note={isOn ? "recording" : "records your steps as a file"}

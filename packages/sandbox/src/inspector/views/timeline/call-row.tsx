@@ -185,7 +185,7 @@ const EventName = ({ view, id, type, after, delivery, isAmbiguous }: EventNamePr
   </>
 );
 
-/** The icons of the types that an ordinary email has. */
+/** The icons of the event types that an ordinary email raises. */
 const typeIcons: Readonly<Record<string, "sent" | "delivered">> = {
   "email.sent": "sent",
   "email.delivered": "delivered",

@@ -10,7 +10,7 @@ const shapes = { error: "bad", warning: "warn", info: "wait" } as const satisfie
   Shape
 >;
 
-/** The problems that need somebody, and, folded, notes about what is probably as it should be. */
+/** The problems that need attention and, folded, notes about conditions that are probably intended. */
 export const Health = ({ view: { state, overview } }: { view: View }) => {
   const notes = overview.health.filter(({ severity }) => severity === "info");
   const problems = overview.health.filter(({ severity }) => severity !== "info");
@@ -67,13 +67,13 @@ const Sentences = ({ of }: { of: string }) => {
   );
 };
 
-/** Returns the link to the form that does the same as a control route. */
+/** Returns the link to the place on the page that corresponds to a finding's control route. */
 function placeOf(state: PageState, { remedy: { route }, item }: Finding): string {
   const [, delivery, rest = ""] = /\/deliveries\/(\w+)(.*)$/.exec(route) ?? [];
   if (delivery !== undefined) {
     const [, n] = /^\/attempts\/(\d+)/.exec(rest) ?? [];
     const href = itemHref(state, delivery, n === undefined ? undefined : Number(n));
-    // The attempt's response is further down in the item.
+    // The link leads to the part that the finding concerns, which is further down in the item.
     const place = rest.endsWith("/explain")
       ? "#signature"
       : n === undefined
