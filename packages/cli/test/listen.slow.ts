@@ -3,8 +3,8 @@ import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { connect } from "node:net";
 import { createClient } from "@svc-webhooks/client";
-import { createReceiver } from "@svc-webhooks/core";
-import { fingerprint } from "@svc-webhooks/explain";
+import { createReceiver, sign } from "@svc-webhooks/core";
+import { explain, fingerprint } from "@svc-webhooks/explain";
 import { freePort } from "@svc-webhooks/kit/free-port";
 import { gate } from "@svc-webhooks/kit/gate";
 import { openSandbox } from "@svc-webhooks/kit/sandboxes";
@@ -429,6 +429,35 @@ test("prints a line for each delivery, without control characters", async () => 
   expect(second).toMatch(/^\d\d:\d\d:\d\d {2}401 {2}POST {2}dlv_\S+ {2}signature_mismatch$/);
   expect(output.stdout).toMatch(/\n {2}The key is the secret without `whsec_`\.\n/);
   expect(output.stdout).toMatch(/^[\n -~]+$/);
+});
+
+test("prints the cause and the fix after a wrong signature, and nothing after a missing one", async () => {
+  const { output, shows } = start(["listen", "--port=0", "--secret-env=SECRET"]);
+  await shows(/\n/);
+  const [url = ""] = /http:\S+/.exec(output.stdout) ?? [];
+  await deliver(url, event, { headers: { "x-svc-signature": undefined } });
+  await shows(/signature_missing\n/);
+  await deliver(url, event, { secret: secret.slice(6) });
+  await shows(/signature_mismatch\n.+\n.+\n/);
+  await deliver(url, event, { headers: { "x-svc-signature": "sha256=z" } });
+  await shows(/signature_malformed\n.+\n/);
+  await deliver(url, event);
+  await shows(/genuine\n$/);
+  const { mistake } = await explain({
+    body: Buffer.from(event),
+    signature: await sign(event, secret.slice(6)),
+    secrets: secret,
+  });
+  expect(output.stdout.split("\n").slice(2)).toEqual([
+    expect.stringMatching(/ {2}401 {2}POST {2}dlv_\S+ {2}signature_missing$/),
+    expect.stringMatching(/ {2}401 {2}POST {2}dlv_\S+ {2}signature_mismatch$/),
+    `  ${mistake?.text}`,
+    `  ${mistake?.remedy}`,
+    expect.stringMatching(/ {2}401 {2}POST {2}dlv_\S+ {2}signature_malformed$/),
+    expect.stringMatching(/^ {2}No known mistake produces this signature\. .+ --explain\.$/),
+    expect.stringMatching(/ {2}200 {2}email\.sent {2}dlv_\S+ {2}genuine$/),
+    "",
+  ]);
 });
 
 test("receives from the sandbox and forwards to a receiver", async () => {

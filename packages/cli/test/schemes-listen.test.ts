@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { createReceiver } from "@svc-webhooks/core";
+import { outcomeText } from "@svc-webhooks/core/outcomes";
 import { listen } from "@svc-webhooks/kit/servers";
 import { until } from "@svc-webhooks/kit/until";
 import { webhooks } from "@svc-webhooks/node";
@@ -83,6 +84,47 @@ describe("listen --scheme", () => {
     );
     expect(output.stdout).toMatch(/^[\n -~…]+$/);
     expect(output.stdout).not.toContain(secret);
+  });
+
+  test("prints what happened, the cause, the fix and where to look further", async () => {
+    const { output, shows } = start([
+      "listen",
+      "--port=0",
+      "--scheme=stripe",
+      "--secret-env=SECRET",
+    ]);
+    await shows(/\n/);
+    const [url = ""] = /http:\S+/.exec(output.stdout) ?? [];
+    await post(url, {});
+    await shows(/signature_missing\n.+\n.+\n.+\n/);
+    await post(url, await signed("other"));
+    await shows(/signature_mismatch\n.+\n.+\n.+\n.+\n/);
+    await post(url, await signed(event.trim()));
+    await shows(/signature_mismatch\n.+\n.+\n.+exactly as they arrived.+\n/);
+    await post(url, await signed());
+    await shows(/genuine\n$/);
+    const missing = outcomeText("signature_missing", stripe());
+    const mismatch = outcomeText("signature_mismatch", stripe());
+    const line = (text: string | undefined) => expect.stringContaining(`  ${text}`);
+    expect(output.stdout.split("\n").slice(2)).toEqual([
+      expect.stringMatching(
+        / {2}401 signature_missing {2}POST {2}\(no delivery id\) {2}signature_missing$/,
+      ),
+      line(missing?.happened),
+      line(missing?.cause),
+      line(missing?.fix),
+      expect.stringMatching(/ {2}signature_mismatch$/),
+      line(mismatch?.happened),
+      line(mismatch?.cause),
+      line(mismatch?.fix),
+      expect.stringMatching(/^ {2}This command looks only for mistakes .+ --explain\.$/),
+      expect.stringMatching(/ {2}signature_mismatch$/),
+      line(mismatch?.happened),
+      expect.stringMatching(/^ {2}The signature was made from different bytes\. .+\.$/),
+      expect.stringMatching(/^ {2}Pass the bytes exactly as they arrived, .+\.$/),
+      expect.stringMatching(/ {2}200 processed {2}invoice\.paid {2}evt_1 {2}genuine$/),
+      "",
+    ]);
   });
 
   test("responds to a handshake as a receiver does, and forwards one", async () => {

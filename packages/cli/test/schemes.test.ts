@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { senders } from "@svc-webhooks/schemes/senders";
 import { describe, expect, test } from "vitest";
 import { headerFlags, signedBy } from "./scheme-requests.js";
-import { cli, newFile, start, type Ended } from "./support.js";
+import { cli, newFile, patternOf, start, type Ended } from "./support.js";
 
 const key = "whsec_0123456789abcdef0123456789abcdef";
 const event = '{"id":"evt_1","object":"event","type":"invoice.paid"}';
@@ -220,6 +220,75 @@ describe("verify --explain names", () => {
     expect(value["next_step"]).toMatch(
       /another app\. This body has 53 bytes, with the SHA-256 [\da-f]{64}\./,
     );
+  });
+});
+
+describe("verify --scheme prints", () => {
+  test.each<[string, string, string, readonly string[], readonly string[]]>([
+    [
+      "a mistake in the body, with both bodies",
+      stripeHeader(),
+      `${event}\n`,
+      ["--explain"],
+      [
+        "Refused: signature_mismatch.",
+        "…",
+        "Log:   …",
+        "Cause: …",
+        "Fix:   Pass the bytes exactly as they arrived, both to the receiver and to this command. No parser, editor or formatter may change them.",
+        "Id:    newline_removed",
+        "Body:  53 bytes were signed. The first difference is at byte 54.",
+        "  given  …",
+        "  signed …",
+      ],
+    ],
+    [
+      "what to compare for an unknown mistake",
+      stripeHeader(event, at, "whsec_another"),
+      event,
+      ["--explain"],
+      [
+        "Refused: signature_mismatch.",
+        "…",
+        "Log:   …",
+        "Cause: …",
+        "Fix:   …",
+        "Next:  No known mistake explains this. …",
+      ],
+    ],
+    [
+      "the cause without --explain",
+      stripeHeader(event, at, "whsec_another"),
+      event,
+      [],
+      [
+        "Refused: signature_mismatch.",
+        "…",
+        "Log:   …",
+        "Cause: …",
+        "Fix:   …",
+        "Add --explain to check for common mistakes.",
+      ],
+    ],
+    [
+      "the log of a genuine delivery that is refused",
+      stripeHeader("{}"),
+      "{}",
+      ["--explain"],
+      [
+        "The signature is genuine, but the delivery is refused: delivery_id_missing.",
+        "…",
+        "Cause: …",
+        "Fix:   …",
+      ],
+    ],
+  ])("%s", async (_what, header, body, flags, lines) => {
+    const args = ["verify", "--scheme=stripe", "--secret-env=KEY", time, `--header=${header}`];
+    expect(await cli([...args, ...flags], { input: body, env: { KEY: key } })).toEqual({
+      code: 1,
+      stdout: expect.stringMatching(patternOf(lines)),
+      stderr: "",
+    });
   });
 });
 

@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { captureFile, captureLine } from "./capturing.js";
-import { cli, json, newFile, secret } from "./support.js";
+import { cli, json, newFile, patternOf, secret } from "./support.js";
 
 // The tests sign with node:crypto, as a user's code does.
 
@@ -193,6 +193,130 @@ describe("verify", () => {
         mistake: null,
         next_step: expect.stringContaining(createHash("sha256").update(body).digest("hex")),
       },
+    });
+  });
+});
+
+describe("verify prints", () => {
+  const event = '{ "type": "email.sent" }';
+  const digits = digest(event).digest("hex");
+
+  /** The lines, in which … is any text, for options and the secret's variable. */
+  test.each<[string, string, readonly string[], readonly string[]]>([
+    [
+      "the code of a missing signature",
+      "SECRET",
+      ["--signature="],
+      ["Not genuine: signature_missing.", "Add --explain to find the cause."],
+    ],
+    [
+      "a mistake that is not in the body",
+      "SECRET",
+      [`--signature=sha256=${digits.slice(0, -1)}`, "--explain"],
+      [
+        "Not genuine: signature_malformed.",
+        "Cause: …",
+        "Fix:   …",
+        "Id:    truncated",
+        `First difference at character 71: expected "${digits.charAt(63)}", found its end.`,
+      ],
+    ],
+    [
+      "what to compare for an unknown mistake",
+      "SECRET",
+      ["--signature=sha256=z", "--explain"],
+      [
+        "Not genuine: signature_malformed.",
+        "Cause: no known mistake produces this signature.",
+        "Next:  Print the length and the SHA-256 …",
+        `First difference at character 8: expected "${digits.charAt(0)}", found "z".`,
+      ],
+    ],
+    [
+      "the previous secret as a mistake",
+      "SECRET",
+      [`--signature=${signed(event, oldSecret)}`, "--explain", "--previous-secret-env=OLD"],
+      [
+        "Not genuine: signature_mismatch.",
+        "Cause: …",
+        "Fix:   …",
+        "Id:    old_secret",
+        "First difference at character 8: …",
+      ],
+    ],
+    [
+      "a secret with a space as the cause",
+      "SPACED",
+      [`--signature=${signed(event)}`],
+      [
+        "Not genuine. The given secret has white space around it. Remove the white space where the secret is stored.",
+      ],
+    ],
+    [
+      "a secret in quotes as the cause",
+      "QUOTED",
+      [`--signature=${signed(event)}`, "--explain"],
+      ["Not genuine. The given secret is in quotes. Remove the quotes where the secret is stored."],
+    ],
+  ])("%s", async (_what, variable, flags, lines) => {
+    const env = { OLD: oldSecret, SPACED: ` ${secret}`, QUOTED: `'${secret}'` };
+    const args = ["verify", `--secret-env=${variable}`, ...flags];
+    expect(await cli(args, { input: event, env })).toEqual({
+      code: 1,
+      stdout: expect.stringMatching(patternOf(lines)),
+      stderr: "",
+    });
+  });
+
+  test("a note on upper-case hex digits", async () => {
+    const upper = `--signature=sha256=${digits.toUpperCase()}`;
+    const args = ["verify", "--secret-env=SECRET", upper, "--explain"];
+    expect((await cli(args, { input: event })).stderr).toBe(
+      'The hex digits of this signature are in upper case, which other receivers may refuse. Write them in lower case, as digest("hex") does.\n',
+    );
+  });
+
+  test.each<[string, readonly string[], string]>([
+    [
+      "a missing signature, before the secret is read",
+      ["--secret-env=ABSENT"],
+      "--signature is missing. svc-webhooks verify --help lists its arguments and options.",
+    ],
+    [
+      "an option of senders",
+      ["--at=1"],
+      "--at needs --scheme. Add --scheme <name>, or remove --at.",
+    ],
+    [
+      "a capture with a signature",
+      ["--capture=f", "--signature=x"],
+      "--capture already contains the signature. Remove --signature, or --capture.",
+    ],
+    [
+      "a capture with a header",
+      ["--capture=f", "--header=a: b"],
+      "--header needs --scheme. Add --scheme <name>, or remove --header.",
+    ],
+    [
+      "a capture with a body",
+      ["--secret-env=SECRET", "--capture=f", "--body=f"],
+      "--capture already contains the headers and the body. Remove --header and --body, or --capture.",
+    ],
+    [
+      "a signature for a sender, before its missing headers",
+      ["--scheme=stripe", "--signature=x"],
+      "--signature is only for the service's own signatures. With --scheme, pass the sender's headers with --header 'Name: value'.",
+    ],
+    [
+      "a secret and a body on stdin, before a missing signature",
+      ["--secret-stdin"],
+      "--secret-stdin needs --body, because stdin cannot contain both the secret and the body. Add --body <file>, or use --secret-env or --secret-file.",
+    ],
+  ])("an error for %s", async (_what, flags, text) => {
+    expect(await cli(["verify", ...flags], { input: event })).toEqual({
+      code: 2,
+      stdout: "",
+      stderr: `svc-webhooks verify: ${text}\n`,
     });
   });
 });

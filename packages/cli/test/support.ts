@@ -143,3 +143,9 @@ export const shell = (...args: readonly string[]): string =>
   [process.execPath, main, ...args].map(quoted).join(" ");
 
 const quoted = (arg: string) => `'${arg.replaceAll("'", String.raw`'\''`)}'`;
+
+/** Returns the pattern of an output with these lines, in which … stands for any text. */
+export const patternOf = (lines: readonly string[]): RegExp => {
+  const literal = lines.map((line) => line.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`));
+  return new RegExp(`^${literal.join("\n").replaceAll("…", ".+")}\n$`);
+};
