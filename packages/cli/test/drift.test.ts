@@ -309,6 +309,12 @@ test("uses the type of another sender", async () => {
   expect(drift).toMatchObject([{ type: "issues.opened", change: "unknown_type" }]);
 });
 
+test("uses the type in the body of a sender that has none in its headers", async () => {
+  const file = await captureFile({ body: '{"id":"evt_1","type":"invoice.paid"}' });
+  const { drift } = await driftOf([file, "--scheme", "stripe"]);
+  expect(drift).toMatchObject([{ type: "invoice.paid", change: "unknown_type" }]);
+});
+
 test.each([
   ["no file", [], /<file> is missing/],
   ["a file that does not exist", ["/no/file"], /cannot be read/],

@@ -1,5 +1,6 @@
 import type { Scheme } from "@svc-webhooks/core";
 import { headerOf } from "../lib/delivery-headers.js";
+import { eventTypeOf } from "../lib/event-type.js";
 import type { Arrived } from "./arrived.js";
 import { objectIn } from "./object-in.js";
 
@@ -21,7 +22,9 @@ export async function identityOf(
   try {
     const identified = await scheme.identify({ body, bytes, header, claim: undefined });
     const event = identified.body ?? body;
-    const type = event && scheme.eventType?.(event, bytes, header);
+    const type = scheme.eventType
+      ? event && scheme.eventType(event, bytes, header)
+      : eventTypeOf(bytes);
     return { deliveryId: identified.deliveryId || undefined, type: type || undefined };
   } catch {
     return {};
