@@ -5,10 +5,10 @@ import { buffer } from "node:stream/consumers";
 import { linesOf } from "@svc-webhooks/kit/collected";
 import { freePort } from "@svc-webhooks/kit/free-port";
 import { listen } from "@svc-webhooks/kit/servers";
+import { service } from "@svc-webhooks/schemes/senders";
 import { signedDelivery, type SignedDeliveryOptions } from "@svc-webhooks/testing";
 import { onTestFinished } from "vitest";
 import { serve } from "../src/listen/server.js";
-import { serviceVerifier } from "../src/schemes/verifier.js";
 import { secret, start, type Started } from "./support.js";
 
 export interface Listening extends Started {
@@ -40,9 +40,10 @@ export async function served(headersMs?: number) {
   await new Promise<void>((resolve) => {
     void serve({
       port,
-      verifierFor: async () => {
+      sender: service,
+      secretsFor: async () => {
         resolve();
-        return serviceVerifier([]);
+        return [];
       },
       maxBytes: 1,
       target: undefined,

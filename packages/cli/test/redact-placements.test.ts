@@ -1,4 +1,5 @@
 import { verify } from "@svc-webhooks/core";
+import { service } from "@svc-webhooks/schemes/senders";
 import { describe, expect, test } from "vitest";
 import type { Captured } from "../src/lib/capture.js";
 import { createFixtures } from "../src/redact/fixtures.js";
@@ -124,7 +125,7 @@ describe("leaves nothing of", () => {
     const before = textOf(captured);
     expect(lower.filter((part) => !before.includes(part))).toEqual([]);
     const redactor = createRedactor({ key: Buffer.alloc(32, 7) });
-    const fixture = await createFixtures(undefined, redactor).make(captured);
+    const fixture = await createFixtures(service, redactor).make(captured);
     if (typeof fixture === "string") throw new Error(fixture);
     const after = textOf(fixture);
     expect(lower.filter((part) => after.includes(part))).toEqual([]);

@@ -4,7 +4,7 @@ import { gzipSync } from "node:zlib";
 import { verify } from "@svc-webhooks/core";
 import { emailEvents } from "@svc-webhooks/events";
 import { root } from "@svc-webhooks/kit/programs";
-import { senders } from "@svc-webhooks/schemes/senders";
+import { senders, service } from "@svc-webhooks/schemes/senders";
 import { until } from "@svc-webhooks/kit/until";
 import { testPosix } from "@svc-webhooks/kit/systems";
 import { describe, expect, test } from "vitest";
@@ -634,7 +634,7 @@ test("docs/cli.md lists the secret of every sender", () => {
       .find((line) => line.startsWith("|") && line.includes(`\`${sender.name}\``));
     expect(row).toContain(`\`${testSecretOf(sender).secret}\``);
   }
-  expect(section).toContain(`\`${testSecretOf(undefined).secret}\``);
+  expect(section).toContain(`\`${testSecretOf(service).secret}\``);
 });
 
 test("reads the .jsonl files of a folder", async () => {

@@ -3,7 +3,6 @@ import { command } from "../command.js";
 import { serveHandler, type HandlerServer } from "../conformance/handler-server.js";
 import { reportOf, summaryOf } from "../conformance/lines.js";
 import { wholeNumber } from "../lib/number.js";
-import { requireSecret } from "../lib/secret.js";
 import { resolveTarget, targetOptions } from "../lib/target-rule.js";
 import { ConnectionError, explainConnection } from "../lib/tls.js";
 import { createProgress } from "../lib/terminal/progress.js";
@@ -67,7 +66,7 @@ export const conformance = command({
         "secret-stdin": false,
       },
     };
-    const secret = await (sender ? requireSigningSecret(source, sender) : requireSecret(source));
+    const secret = await requireSigningSecret(source, sender);
     const { href: url } = target.url;
     const progress = createProgress(context);
     let server: HandlerServer | undefined;
@@ -75,7 +74,7 @@ export const conformance = command({
       const results = await receiverConformance(url, {
         secret,
         timeoutMs,
-        scheme: sender?.name,
+        scheme: sender.name === "service" ? undefined : sender.name,
         signal,
         lookup: target.lookup,
         async explainError(error) {

@@ -1,7 +1,5 @@
-import { randomBytes } from "node:crypto";
 import { accessSync, constants, existsSync, statSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { sign } from "@svc-webhooks/core";
 import {
   annotationsOf,
   CrashTestError,
@@ -10,7 +8,7 @@ import {
   search,
   type ReportPage,
 } from "@svc-webhooks/crash-test";
-import type { Sender } from "@svc-webhooks/schemes/senders";
+import { service, type Sender } from "@svc-webhooks/schemes/senders";
 import { command, type Context, type ExitCode } from "../command.js";
 import { createClosers } from "../crash-test/closers.js";
 import {
@@ -34,7 +32,7 @@ import { startWatcher } from "../crash-test/watcher.js";
 import { Failure, UsageError } from "../errors.js";
 import { durationOf } from "../lib/duration.js";
 import { conceal, masked } from "../lib/mask.js";
-import { keyOf } from "../schemes/key.js";
+import { assertSigningSecret } from "../schemes/signing-secret.js";
 import { schemeOption, senderOf } from "../schemes/option.js";
 import { resolveTarget } from "../lib/target-rule.js";
 import type { Target } from "../lib/target.js";
@@ -262,11 +260,11 @@ interface Keys {
 /** Returns the keys: those of the variable, or new ones. */
 async function keysOf(
   { options: given, env }: CrashTestContext,
-  sender: Sender | undefined,
+  sender: Sender,
 ): Promise<Keys | undefined> {
   const { "secret-env": name } = given;
   if (name === undefined) {
-    if (!sender) return undefined;
+    if (sender === service) return undefined;
     throw new UsageError(
       "--scheme needs --secret-env.",
       "Pass the variable from which your server reads the secret, such as --secret-env STRIPE_WEBHOOK_SECRET.",
@@ -279,14 +277,13 @@ async function keysOf(
       "Pass the name of a variable, not its value: --secret-env SVC_WEBHOOK_SECRET.",
     );
   }
-  const value = env[name] || (sender ? undefined : `whsec_${randomBytes(24).toString("base64")}`);
-  if (sender && value === undefined) {
+  const value = env[name];
+  if (!value) {
     const { secret, signingSecret } = await sender.testKeys();
     return { signing: conceal(signingSecret), server: conceal(secret) };
   }
-  const secret = conceal(value ?? "");
-  if (!sender) await sign("", secret);
-  else if (sender.key !== "public") keyOf(sender.scheme, secret);
+  const secret = conceal(value);
+  await assertSigningSecret(secret, sender);
   return { signing: secret, server: secret };
 }
 
@@ -299,8 +296,8 @@ const secretVariable = (
 };
 
 /** @throws UsageError if the deliveries of a sender cannot be repeated for minutes */
-function assertRepeatable(sender: Sender | undefined): void {
-  if (sender?.name !== "linear") return;
+function assertRepeatable(sender: Sender): void {
+  if (sender.name !== "linear") return;
   throw new UsageError(
     "--scheme linear is not supported: the time is in the body, so the server would refuse later deliveries of the same body.",
     "Test the receiver in process with crashTest() of @svc-webhooks/testing/crash-test.",

@@ -1,12 +1,7 @@
 import { command } from "../command.js";
 import { wholeNumber } from "../lib/number.js";
 import { createProgress } from "../lib/terminal/progress.js";
-import {
-  previousSecretOptions,
-  readPreviousSecrets,
-  requireSecret,
-  secretOptions,
-} from "../lib/secret.js";
+import { previousSecretOptions, readPreviousSecrets, secretOptions } from "../lib/secret.js";
 import { resolveTarget, targetOptions } from "../lib/target-rule.js";
 import { diagnose } from "../doctor/diagnose.js";
 import type { Finding } from "../doctor/findings.js";
@@ -51,9 +46,7 @@ export const doctor = command({
     const timeoutMs = wholeNumber("--timeout", given.timeout, 1, 600) * 1_000;
     const target = await resolveTarget("The URL", text, given["allow-external"]);
     const scheme = senderOf(given);
-    const secret = scheme
-      ? await requireSigningSecret(context, scheme)
-      : await requireSecret(context);
+    const secret = await requireSigningSecret(context, scheme);
     const previousSecrets = await readPreviousSecrets(context);
     const progress = createProgress(context);
     const diagnosis = await diagnose({

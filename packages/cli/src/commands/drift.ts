@@ -5,12 +5,11 @@ import { comparisonWith, type Comparison } from "../drift/compare.js";
 import { createReport, type Row } from "../drift/report.js";
 import { schemasOf } from "../drift/schemas.js";
 import { useCaptureFile, type Captured } from "../lib/capture.js";
-import { eventTypeOf } from "../lib/event-type.js";
+import { objectIn } from "../lib/json-in.js";
 import { filesAt, requestsIn } from "../lib/requests.js";
 import { table } from "../lib/terminal/table.js";
 import { paint } from "../paint.js";
 import { identityOf } from "../schemes/identity.js";
-import { objectIn } from "../schemes/object-in.js";
 import { schemeOption, senderOf } from "../schemes/option.js";
 
 const options = {
@@ -108,11 +107,7 @@ function linesOf(rows: readonly Row[], deliveries: number, { stdout }: Pick<Cont
 }
 
 /** Returns the event of a request and its type, or undefined if its body is not a JSON object. */
-async function eventIn(captured: Captured, sender: Sender | undefined) {
+async function eventIn(captured: Captured, { scheme }: Sender) {
   const event = objectIn(captured.body);
-  if (!event) return undefined;
-  const type = sender
-    ? (await identityOf(sender.scheme, captured)).type
-    : eventTypeOf(captured.body);
-  return { type, event };
+  return event && { type: (await identityOf(scheme, captured)).type, event };
 }

@@ -1,7 +1,7 @@
 import { BlockList } from "node:net";
 import { sign } from "@svc-webhooks/core";
 import { fingerprint } from "@svc-webhooks/explain";
-import type { Sender } from "@svc-webhooks/schemes/senders";
+import { service, type Sender } from "@svc-webhooks/schemes/senders";
 import { command, type Context } from "../command.js";
 import { UsageError } from "../errors.js";
 import { openCapture } from "../lib/capture.js";
@@ -19,12 +19,11 @@ import { resolveTarget } from "../lib/target-rule.js";
 import type { Address } from "../lib/target.js";
 import { schemasOf } from "../drift/schemas.js";
 import { vocabularyOf } from "../drift/vocabulary.js";
-import { createExplainer, createSenderExplainer } from "../listen/explainer.js";
+import { createExplainer } from "../listen/explainer.js";
 import { isGone, leave, reasonOf, register, watch } from "../listen/registration.js";
 import { serve } from "../listen/server.js";
 import { createShow, type Show } from "../listen/show.js";
-import { senderVerifier, serviceVerifier } from "../schemes/verifier.js";
-import { keyOf } from "../schemes/key.js";
+import { keyOf } from "../schemes/signing-secret.js";
 import { createFixtures, type Fixtures } from "../redact/fixtures.js";
 import { keepOption, keptText } from "../redact/options.js";
 import { createRedactor, type Redactor } from "../redact/redactor.js";
@@ -101,10 +100,10 @@ export const listen = command({
     const previousSecrets = await readPreviousSecrets(context);
     const sender = senderOf(given);
     // No endpoint can be registered with another sender.
-    const known = sender ? await requireSecret(context) : await readSecret(context);
+    const known = await (sender === service ? readSecret(context) : requireSecret(context));
     // An invalid secret fails here, not at the first delivery.
     for (const one of [known, ...previousSecrets]) {
-      if (one !== undefined) await sign("", keyOf(sender?.scheme, one));
+      if (one !== undefined) await sign("", keyOf(sender.scheme, one));
     }
     const redaction = await redactionOf(context, sender);
     const file =
@@ -118,10 +117,11 @@ export const listen = command({
     try {
       await serve({
         port,
+        sender,
         maxBytes,
         target,
         signal: AbortSignal.any([signal, gone.signal]),
-        async verifierFor(url) {
+        async secretsFor(url) {
           const registered = known === undefined ? await register(context, `${url}/`) : undefined;
           endpoint = registered && idOf(registered);
           const created =
@@ -130,28 +130,26 @@ export const listen = command({
           const secret = known ?? created ?? "";
           const own = endpoint === undefined ? undefined : { id: endpoint, url: `${url}/`, secret };
           show = createShow(context, {
-            explain: createExplainer(secret, previousSecrets),
-            explainSender: sender && createSenderExplainer(sender, secret, previousSecrets),
+            explain: createExplainer(sender, secret, previousSecrets),
             endpoint,
             reasonOf: async (id) => own && reasonOf(context, own, gone, id),
             forwardTo: target?.url,
             redact: redaction?.redactor,
           });
           if (own) void watch(context, own, gone);
-          const secret_fingerprint = await fingerprint(keyOf(sender?.scheme, secret));
+          const secret_fingerprint = await fingerprint(keyOf(sender.scheme, secret));
           const first = { url, webhook_endpoint_id: endpoint, secret: created, secret_fingerprint };
           context.show(first, listeningText(first), created);
           if (redaction) {
             const { secret: test } = redaction.fixtures;
             if (!context.json) context.show({}, [`Saved requests verify with ${test}`], test);
           }
-          const secrets = [
+          return [
             { id: "current", key: secret },
             ...previousSecrets
               .filter((key) => key !== secret)
               .map((key) => ({ id: "previous", key })),
           ];
-          return sender ? senderVerifier(sender, secrets) : serviceVerifier(secrets);
         },
         async save(captured) {
           if (!redaction) {
@@ -187,7 +185,7 @@ export const listen = command({
 /** @throws UsageError (as a rejection) for an option that has no effect */
 async function redactionOf(
   { options: given, signal }: Context<typeof options>,
-  sender: Sender | undefined,
+  sender: Sender,
 ): Promise<{ readonly redactor: Redactor; readonly fixtures: Fixtures } | undefined> {
   const { keep } = given;
   if (!given.redact) {

@@ -1,12 +1,10 @@
-import { sign as signatureOf } from "@svc-webhooks/core";
+import { service } from "@svc-webhooks/schemes/senders";
 import { command } from "../command.js";
-
 import { bodyOptions, readBody } from "../lib/read.js";
-import { bodyFirst, requireSecret, secretOptions } from "../lib/secret.js";
+import { bodyFirst, secretOptions } from "../lib/secret.js";
 import { requireSigningSecret } from "../schemes/signing-secret.js";
-import { schemeOption, senderOf } from "../schemes/option.js";
+import { assertWithScheme, schemeOption, senderOf } from "../schemes/option.js";
 import { timeOf } from "../schemes/time.js";
-import { assertWithScheme } from "../schemes/with-scheme.js";
 
 const options = {
   ...schemeOption,
@@ -45,19 +43,17 @@ export const sign = command({
     const { at, id, type } = context.options;
     bodyFirst(context.options);
     const sender = senderOf(context.options);
-    if (!sender) assertWithScheme({ at, id, type });
+    if (sender === service) assertWithScheme({ at, id, type });
     const time = at === undefined ? undefined : timeOf("--at", at);
-    const secret = sender
-      ? await requireSigningSecret(context, sender)
-      : await requireSecret(context);
+    const secret = await requireSigningSecret(context, sender);
     const body = await readBody(context);
-    if (sender) {
-      const headers = await sender.sign(body, { secret, at: time, deliveryId: id, type });
+    const headers = await sender.sign(body, { secret, at: time, deliveryId: id, type });
+    if (sender === service) {
+      const signature = headers[service.form.header] ?? "";
+      context.show({ signature }, [signature]);
+    } else {
       const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
       context.show({ headers }, lines);
-    } else {
-      const signature = await signatureOf(body, secret);
-      context.show({ signature }, [signature]);
     }
     if (body.length === 0) context.note("The body is empty, so this is the signature of 0 bytes.");
     return 0;

@@ -1,7 +1,14 @@
 import { headerNames, verify as verdictOf } from "@svc-webhooks/core";
 import { explain, type Explanation } from "@svc-webhooks/explain";
-import { command } from "../command.js";
-import { paint } from "../paint.js";
+import {
+  explainRequest,
+  judgeRequest,
+  type ExplainSenderRequest,
+  type RequestExplanation,
+} from "@svc-webhooks/explain/senders";
+import { service } from "@svc-webhooks/schemes/senders";
+import { command, type Context, type ExitCode } from "../command.js";
+import { paint, type Line } from "../paint.js";
 import { UsageError } from "../errors.js";
 import { headerOf } from "../lib/delivery-headers.js";
 import { differenceLines } from "../lib/difference.js";
@@ -14,10 +21,10 @@ import {
   secretOptions,
 } from "../lib/secret.js";
 import { escaped } from "../lib/terminal/text.js";
-import { arrivedOptions, readArrived } from "../schemes/arrived.js";
-import { schemeOption, senderOf } from "../schemes/option.js";
-import { assertWithScheme } from "../schemes/with-scheme.js";
-import { verifySender } from "./verify-sender.js";
+import { remedyOf } from "../schemes/advice.js";
+import { arrivedOptions, readArrived, type Arrived } from "../schemes/arrived.js";
+import { assertWithScheme, schemeOption, senderOf } from "../schemes/option.js";
+import { keyOf } from "../schemes/signing-secret.js";
 
 const options = {
   ...schemeOption,
@@ -49,25 +56,24 @@ export const verify = command({
   ],
   options,
   async run(context) {
-    const { header, at, capture, signature: typed } = context.options;
-    const { json, note, show } = context;
+    const { header, at, capture, signature } = context.options;
     const sender = senderOf(context.options);
-    if (sender && typed !== undefined) {
+    const isService = sender === service;
+    if (!isService && signature !== undefined) {
       throw new UsageError(
         "--signature is only for the service's own signatures.",
         "With --scheme, pass the sender's headers with --header 'Name: value'.",
       );
     }
     if (capture === undefined) bodyFirst(context.options);
-    if (sender) return verifySender(sender, context);
-    assertWithScheme({ header, at });
-    if (capture !== undefined && typed !== undefined) {
+    if (isService) assertWithScheme({ header, at });
+    if (capture !== undefined && signature !== undefined) {
       throw new UsageError(
         "--capture already contains the signature.",
         "Remove --signature, or --capture.",
       );
     }
-    if (capture === undefined && typed === undefined) {
+    if (isService && capture === undefined && signature === undefined) {
       throw new UsageError(
         "--signature is missing.",
         "svc-webhooks verify --help lists its arguments and options.",
@@ -75,35 +81,56 @@ export const verify = command({
     }
     const secret = await requireSecret(context);
     const previousSecrets = await readPreviousSecrets(context);
-    const captured = capture === undefined ? undefined : await readArrived(context);
-    const body = captured?.body ?? (await readBody(context));
-    const signature = captured ? headerOf(captured.headers, headerNames.signature) : typed;
-
-    const spoilt = spoiltSecret(secret);
-    if (spoilt) {
-      const line = [paint("red", "Not genuine."), ` ${spoilt.text}`];
-      show({ ok: false, mistake: spoilt.id }, [line]);
-      return 1;
-    }
-    const verdict = await verdictOf(body, signature, secret);
-    if (verdict.ok) {
-      show({ ok: true, mistake: null }, [[paint("green", "The signature is genuine.")]]);
-      if (context.options.explain && signature !== signature?.toLowerCase()) note(upperCase);
-      return 0;
-    }
-    const isExplained = json || context.options.explain;
-    const explanation = isExplained
-      ? await explain({ body, signature, secrets: secret, previousSecrets })
-      : undefined;
-    const lines = [
-      [paint("red", "Not genuine:"), ` ${verdict.code}.`],
-      ...(explanation ? linesOf(explanation) : ["Add --explain to find the cause."]),
-    ];
-    const { mistake, next_step } = explanation ?? {};
-    show({ ok: false, mistake: mistake?.id ?? null, ...(next_step && { next_step }) }, lines);
-    return 1;
+    for (const previous of previousSecrets) keyOf(sender.scheme, previous, "previous secret");
+    const arrived: Arrived =
+      signature === undefined
+        ? await readArrived(context)
+        : {
+            headers: [[headerNames.signature, signature]],
+            body: await readBody(context),
+            at: Date.now(),
+          };
+    const request = { ...arrived, scheme: sender.scheme, secret, previousSecrets };
+    return (isService ? verifySignature : verifyRequest)(request, context);
   },
 });
+
+type VerifyContext = Context<typeof options>;
+
+type Request = Arrived & ExplainSenderRequest;
+
+const genuine: Line = [paint("green", "The signature is genuine.")];
+
+/** Verifies the signature of the service, and prints whether it is genuine. */
+async function verifySignature(
+  { headers, body, secret, previousSecrets }: Request,
+  { json, options: { explain: isAsked }, note, show }: VerifyContext,
+): Promise<ExitCode> {
+  const signature = headerOf(headers, headerNames.signature);
+  const spoilt = spoiltSecret(secret);
+  if (spoilt) {
+    const line = [paint("red", "Not genuine."), ` ${spoilt.text}`];
+    show({ ok: false, mistake: spoilt.id }, [line]);
+    return 1;
+  }
+  const verdict = await verdictOf(body, signature, secret);
+  if (verdict.ok) {
+    show({ ok: true, mistake: null }, [genuine]);
+    if (isAsked && signature !== signature?.toLowerCase()) note(upperCase);
+    return 0;
+  }
+  const isExplained = json || isAsked;
+  const explanation = isExplained
+    ? await explain({ body, signature, secrets: secret, previousSecrets })
+    : undefined;
+  const lines = [
+    [paint("red", "Not genuine:"), ` ${verdict.code}.`],
+    ...(explanation ? linesOf(explanation) : ["Add --explain to find the cause."]),
+  ];
+  const { mistake, next_step } = explanation ?? {};
+  show({ ok: false, mistake: mistake?.id ?? null, ...(next_step && { next_step }) }, lines);
+  return 1;
+}
 
 const upperCase =
   'The hex digits of this signature are in upper case, which other receivers may refuse. Write them in lower case, as digest("hex") does.';
@@ -143,3 +170,63 @@ function linesOf(explanation: Explanation): readonly string[] {
 }
 
 const shown = (character: string) => (character === "" ? "its end" : `"${escaped(character)}"`);
+
+/** Verifies a request with a receiver, and prints its outcome. */
+async function verifyRequest(
+  request: Request,
+  { json, options: { explain: isAsked }, show }: VerifyContext,
+): Promise<ExitCode> {
+  const isExplained = json || isAsked;
+  const explanation: RequestExplanation = isExplained
+    ? await explainRequest(request)
+    : await judgeRequest(request);
+  const { outcome, text, details, mistake, next_step } = explanation;
+  const ok = outcome.status === 200;
+  const { happened, cause, fix } = text;
+  show(
+    {
+      ok,
+      outcome: outcome.code,
+      delivery_id: outcome.deliveryId ?? null,
+      type: outcome.type ?? null,
+      happened,
+      cause: mistake?.text ?? cause,
+      fix: (mistake && remedyOf(mistake)) ?? fix,
+      ...(details && { details }),
+      mistake: mistake?.id ?? null,
+      ...(next_step !== undefined && { next_step }),
+    },
+    outcomeLines(explanation, isExplained),
+  );
+  return ok ? 0 : 1;
+}
+
+function outcomeLines(
+  { outcome, isGenuine, text, details, mistake, next_step: next }: RequestExplanation,
+  isExplained: boolean,
+): readonly Line[] {
+  const { code, status, deliveryId, type } = outcome;
+  if (status === 200) {
+    const what = [code, deliveryId && `delivery ${deliveryId}`, type && `type ${type}`];
+    return [
+      genuine,
+      `Outcome: ${what.filter(Boolean).join(", ")}`,
+      ...(code === "handshake" ? [text.happened] : []),
+    ];
+  }
+  const verdict = isGenuine ? "The signature is genuine, but the delivery is refused:" : "Refused:";
+  const advice = mistake
+    ? [`Cause: ${mistake.text}`, `Fix:   ${remedyOf(mistake)}`, `Id:    ${mistake.id}`]
+    : [`Cause: ${text.cause}`, `Fix:   ${text.fix}`];
+  return [
+    [paint("red", verdict), ` ${code}.`],
+    text.happened,
+    ...(details ? [`Log:   ${details}`] : []),
+    ...advice,
+    ...(next === undefined ? [] : [`Next:  No known mistake explains this. ${next}`]),
+    ...(mistake?.body_difference
+      ? differenceLines(mistake.body_difference, "given", "signed")
+      : []),
+    ...(isGenuine || isExplained ? [] : ["Add --explain to check for common mistakes."]),
+  ];
+}

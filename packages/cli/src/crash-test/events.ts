@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { headerNames, sign } from "@svc-webhooks/core";
-import type { Sender } from "@svc-webhooks/schemes/senders";
+import { service, type Sender } from "@svc-webhooks/schemes/senders";
 import { bodiesOf } from "../doctor/bodies.js";
 import { eventIdOf } from "../doctor/probe.js";
 import { UsageError } from "../errors.js";
 import { parseCaptured, useCaptureFile, type Captured } from "../lib/capture.js";
-import { headerOf, deliveryHeaders, senderHeaders } from "../lib/delivery-headers.js";
+import { headerOf, passedHeaders } from "../lib/delivery-headers.js";
 import { eventTypeOf } from "../lib/event-type.js";
 import { linesOf } from "../lib/lines.js";
 import type { InputContext } from "../lib/read.js";
@@ -28,10 +28,10 @@ type Signing = (body: Uint8Array, facts: Identity) => Promise<HeaderList>;
 
 /** Signs as the service does, or as a sender of `--scheme`. Deliveries without a secret are not signed. */
 const signingWith =
-  (secret: string | undefined, sender: Sender | undefined): Signing =>
+  (secret: string | undefined, sender: Sender): Signing =>
   async (body, facts) => {
     if (secret === undefined) return [];
-    if (!sender) return [[headerNames.signature, await sign(body, secret)]];
+    if (sender === service) return [[headerNames.signature, await sign(body, secret)]];
     return Object.entries(await sender.sign(body, { secret, ...facts }));
   };
 
@@ -46,7 +46,7 @@ export async function eventsOf(
   types: readonly string[],
   files: readonly string[],
   secret: string | undefined,
-  sender: Sender | undefined,
+  sender: Sender,
   context: InputContext,
 ): Promise<readonly SentEvent[]> {
   const signing = signingWith(secret, sender);
@@ -60,13 +60,13 @@ export async function eventsOf(
   );
 }
 
-function newEvent(type: string, signing: Signing, sender: Sender | undefined): SentEvent {
+function newEvent(type: string, signing: Signing, sender: Sender): SentEvent {
   const body = bodiesOf(type, sender).plain();
-  const deliveryId = sender ? randomUUID() : `dlv_crash_${randomUUID()}`;
+  const deliveryId = sender === service ? `dlv_crash_${randomUUID()}` : randomUUID();
   const headersOf = async (attempt: number): Promise<HeaderList> => [
     ["content-type", "application/json"],
     ...(await signing(body, { type, deliveryId })),
-    ...(sender ? [] : ownHeaders(body, deliveryId, attempt)),
+    ...(sender === service ? ownHeaders(body, deliveryId, attempt) : []),
   ];
   return { type, body, headersOf };
 }
@@ -82,7 +82,7 @@ const ownHeaders = (body: Uint8Array, deliveryId: string, attempt: number): Head
 async function savedIn(
   file: string,
   signing: Signing,
-  sender: Sender | undefined,
+  sender: Sender,
   context: InputContext,
 ): Promise<readonly SentEvent[]> {
   const events: SentEvent[] = [];
@@ -100,7 +100,7 @@ async function savedIn(
   return events;
 }
 
-function savedEvent(captured: Captured, signing: Signing, sender: Sender | undefined): SentEvent {
+function savedEvent(captured: Captured, signing: Signing, sender: Sender): SentEvent {
   const { body, headers } = captured;
   const type = eventTypeOf(body) ?? headerOf(headers, "x-event-type") ?? "a saved delivery";
   return {
@@ -108,11 +108,11 @@ function savedEvent(captured: Captured, signing: Signing, sender: Sender | undef
     body,
     async headersOf(attempt) {
       const own: HeaderList = [
-        ...(await signing(body, sender ? await identityOf(sender.scheme, captured) : { type })),
-        ...(sender ? [] : ([[headerNames.attempt, String(attempt)]] as const)),
+        ...(await signing(body, await identityOf(sender.scheme, captured))),
+        ...(sender === service ? ([[headerNames.attempt, String(attempt)]] as const) : []),
       ];
       const replaced = new Set(own.map(([name]) => name.toLowerCase()));
-      const saved = sender ? senderHeaders(headers) : deliveryHeaders(headers);
+      const saved = passedHeaders(headers, sender);
       return [...saved.filter(([name]) => !replaced.has(name.toLowerCase())), ...own];
     },
   };

@@ -1,3 +1,5 @@
+import type { SignedBody } from "@svc-webhooks/core";
+
 /** Returns the value of a JSON text, or undefined if it is not JSON. */
 export function jsonIn(text: string): unknown {
   try {
@@ -5,4 +7,12 @@ export function jsonIn(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** Returns the JSON object in a body, or undefined. */
+export function objectIn(bytes: Uint8Array): SignedBody | undefined {
+  const value = jsonIn(Buffer.from(bytes).toString());
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+    ? (value as SignedBody)
+    : undefined;
 }

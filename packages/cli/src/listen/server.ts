@@ -1,17 +1,19 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { answer, codeOf, type OutcomeCode } from "@svc-webhooks/core";
+import { answer, codeOf, type OutcomeCode, type Secret } from "@svc-webhooks/core";
+import type { Judgement } from "@svc-webhooks/explain/senders";
 import { readRawBody } from "@svc-webhooks/node";
+import type { Sender } from "@svc-webhooks/schemes/senders";
 import { isRefusal, messageOf } from "../errors.js";
 import type { Captured } from "../lib/capture.js";
+import { passedHeaders } from "../lib/delivery-headers.js";
 import { listenLocally } from "../lib/listen-locally.js";
 import { outcomeIn } from "../lib/outcome.js";
 import { readUpTo } from "../lib/read.js";
 import { respond } from "../lib/respond.js";
 import type { HeaderList, Target } from "../lib/target.js";
 import { ConnectionError } from "../lib/tls.js";
-import type { Judgement } from "@svc-webhooks/explain/senders";
-import { serviceVerifier, type Verified, type Verifier } from "../schemes/verifier.js";
+import { verifierOf, type Verified, type Verifier } from "../schemes/verifier.js";
 
 /** The target's response. */
 export interface TargetReply {
@@ -35,8 +37,9 @@ export interface Received extends Omit<Captured, "body">, Verified {
 
 export interface ListenOptions {
   readonly port: number;
-  /** Resolves with the verifier for the endpoint at this URL. Deliveries wait until then. */
-  readonly verifierFor: (url: string) => Promise<Verifier>;
+  readonly sender: Sender;
+  /** Resolves with the secrets of the endpoint at this URL. Deliveries wait until then. */
+  readonly secretsFor: (url: string) => Promise<readonly Secret[]>;
   readonly maxBytes: number;
   readonly target: Target | undefined;
   /**
@@ -82,11 +85,11 @@ interface Reply {
 /**
  * Serves on 127.0.0.1 until `signal` is aborted.
  *
- * @throws Failure (as a rejection) `port_unavailable`, and the errors of `verifierFor`
+ * @throws Failure (as a rejection) `port_unavailable`, and the errors of `secretsFor`
  */
 export async function serve(options: ListenOptions): Promise<void> {
-  const { port, signal, headersMs = 5_000 } = options;
-  let verifier: Promise<Verifier> = Promise.resolve(serviceVerifier([]));
+  const { port, sender, signal, headersMs = 5_000 } = options;
+  let verifier: Promise<Verifier> = Promise.resolve(verifierOf(sender, []));
   const server = createServer(
     {
       requestTimeout: requestMs,
@@ -100,7 +103,9 @@ export async function serve(options: ListenOptions): Promise<void> {
   const fix = "Choose another one with --port, or 0 for a free one.";
   const actual = await listenLocally(server, port, fix);
   try {
-    verifier = options.verifierFor(`http://127.0.0.1:${actual}`);
+    verifier = options
+      .secretsFor(`http://127.0.0.1:${actual}`)
+      .then((secrets) => verifierOf(sender, secrets));
     await verifier;
     if (!signal.aborted) await once(signal, "abort");
   } finally {
@@ -121,7 +126,7 @@ async function receive(
   response.on("error", () => {});
   const { body, ...verified } = await read(request, { at, headers }, options.maxBytes, verifier);
   const captured = { at, method, path, headers, verdict: verified.verdict };
-  const reply = await replyTo({ ...captured, ...verified, body }, options, verifier);
+  const reply = await replyTo({ ...captured, ...verified, body }, options);
   // The server is stopping and closes the connection, so the sender tries again.
   if (options.signal.aborted) return;
   respond(request, response, reply);
@@ -143,7 +148,7 @@ async function read(
     const bytes = await readRawBody(request, maxBytes);
     const { buffer: memory, byteOffset, length } = bytes;
     const body = Buffer.from(memory, byteOffset, length);
-    const { verify } = await verifier;
+    const verify = await verifier;
     return { body, ...(await verify({ headers, body, at: Date.parse(at) })) };
   } catch (error) {
     return { body: undefined, verdict: codeOf(error) ?? "body_unavailable" };
@@ -152,8 +157,7 @@ async function read(
 
 async function replyTo(
   { body, judgement, secretId: _secretId, ...captured }: ReceivedBody,
-  { save, target, signal }: ListenOptions,
-  verifier: Promise<Verifier>,
+  { sender, save, target, signal }: ListenOptions,
 ): Promise<Reply> {
   const { verdict } = captured;
   if (body === undefined) return { status: verdict === "body_too_large" ? 413 : 400 };
@@ -170,7 +174,7 @@ async function replyTo(
     return { ...(judgement ? ownReply(judgement) : { status: isGenuine ? 200 : 401 }), ...note };
   }
   try {
-    const headers = (await verifier).passed(captured.headers);
+    const headers = passedHeaders(captured.headers, sender);
     return { ...(await forward({ ...captured, headers, body }, target, signal)), ...note };
   } catch (error) {
     if (error instanceof Error && error.name === "TimeoutError") {

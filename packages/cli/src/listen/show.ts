@@ -9,15 +9,13 @@ import { isHandled, refusalOf } from "../lib/outcome.js";
 import { paint } from "../paint.js";
 import { excerpt } from "../lib/terminal/text.js";
 import type { Redactor } from "../redact/redactor.js";
-import type { Explainer, SenderExplainer } from "./explainer.js";
+import type { Explainer } from "./explainer.js";
 import type { Received } from "./server.js";
 
 export type Show = (received: Received) => Promise<void>;
 
 export interface ShowOptions {
   readonly explain: Explainer;
-  /** Explains what a receiver of the sender refused, in place of `explain`. */
-  readonly explainSender?: SenderExplainer | undefined;
   /** The id of the endpoint, if the command has registered it. */
   readonly endpoint: string | undefined;
   /** Returns why a delivery may have the signature of another secret, or undefined. */
@@ -31,7 +29,7 @@ export interface ShowOptions {
 /** Returns a function that writes the result of a request as a line of text or as JSON. */
 export function createShow(
   { json, show, note }: Pick<Context, "json" | "show" | "note">,
-  { explain, explainSender, endpoint, reasonOf, forwardTo, redact }: ShowOptions,
+  { explain, endpoint, reasonOf, forwardTo, redact }: ShowOptions,
 ): Show {
   const which = endpoint === undefined ? "" : ` ${endpoint}`;
   const unknown = `No known mistake produces this signature. Check that this is the secret of the endpoint${which}, and that nothing changes the body on its way here. ${lookFurther}`;
@@ -51,14 +49,11 @@ export function createShow(
     const ownId = headerOf(headers, headerNames.deliveryId);
     const type = shown(judgement ? judgement.outcome.type : ownType, isTypeName);
     const id = shown(judgement ? judgement.outcome.deliveryId : ownId, isIdText);
-    const signature = headerOf(headers, headerNames.signature) ?? "";
-    const isWrong = verdict === "signature_mismatch" || verdict === "signature_malformed";
-    const explanation = body && isWrong && !judgement ? await explain(body, signature) : undefined;
-    const mistake = judgement
-      ? isGenuine
-        ? undefined
-        : await explainSender?.(received)
-      : explanation?.mistake;
+    // Without a signature of the service, there is nothing to explain.
+    const isExplained = !isGenuine && (judgement !== undefined || verdict !== "signature_missing");
+    const explanation =
+      body && isExplained ? await explain({ headers, body, at: Date.parse(at) }) : undefined;
+    const mistake = explanation?.mistake;
     const code = target ? target.code : judgement?.outcome.code;
     if (json) {
       const facts = { at, method, path, delivery_id: id ?? null, type: type ?? null };
@@ -93,7 +88,7 @@ export function createShow(
       ...(judgement && judgement.outcome.status !== 200 && !target
         ? adviceOf(judgement, mistake, redact !== undefined)
         : [mistake?.text, mistake?.remedy]),
-      explanation?.verdict === "unknown" ? ((await reasonOf(ownId)) ?? unknown) : undefined,
+      explanation && !mistake && !judgement ? ((await reasonOf(ownId)) ?? unknown) : undefined,
     ];
     const first = parts.flatMap((part, index) => (index === 0 ? [part] : ["  ", part]));
     show({}, [first, ...more.flatMap((text) => (text ? [`  ${text}`] : []))]);

@@ -1,7 +1,7 @@
 import { headerNames, sign as signatureOf } from "@svc-webhooks/core";
-import type { Sender } from "@svc-webhooks/schemes/senders";
+import { service, type Sender } from "@svc-webhooks/schemes/senders";
 import type { Captured } from "../lib/capture.js";
-import { serviceVerifier, senderVerifier } from "../schemes/verifier.js";
+import { verifierOf } from "../schemes/verifier.js";
 import { identityOf } from "../schemes/identity.js";
 import { bodyTextOf, redactedBody } from "./body.js";
 import { redactedHeaders, signedHeaders } from "./headers.js";
@@ -18,17 +18,16 @@ export interface Fixtures {
 
 export const notGenuine = "It was not accepted as genuine, and signing it again would change that.";
 
-/** @param sender undefined for the service */
-export function createFixtures(sender: Sender | undefined, redactor: Redactor): Fixtures {
+export function createFixtures(sender: Sender, redactor: Redactor): Fixtures {
   const { secret, signingSecret } = testSecretOf(sender);
-  const keys = [{ id: "test", key: secret }];
-  const signatureHeaders = sender?.scheme.headers ?? [headerNames.signature];
-  const verifier = sender ? senderVerifier(sender, keys) : serviceVerifier(keys);
+  const { scheme } = sender;
+  const verify = verifierOf(sender, [{ id: "test", key: secret }]);
 
   const signatureFor = async (bare: Captured, at: number) => {
-    if (!sender) return { [headerNames.signature]: await signatureOf(bare.body, signingSecret) };
-    const { deliveryId, type } = await identityOf(sender.scheme, bare);
-    return sender.sign(bare.body, { secret: signingSecret, at, deliveryId, type });
+    if (sender === service)
+      return { [headerNames.signature]: await signatureOf(bare.body, signingSecret) };
+    const identity = await identityOf(scheme, bare);
+    return sender.sign(bare.body, { secret: signingSecret, at, ...identity });
   };
 
   return {
@@ -40,13 +39,13 @@ export function createFixtures(sender: Sender | undefined, redactor: Redactor): 
       if (Number.isNaN(time)) return "Its time is not a date.";
       const text = bodyTextOf(captured.headers, captured.body);
       if (typeof text === "string") return text;
-      const { headers: kept, ids } = redactedHeaders(captured.headers, signatureHeaders, redactor);
+      const { headers: kept, ids } = redactedHeaders(captured.headers, scheme.headers, redactor);
       const body = redactedBody(text, ids, redactor);
       const at = new Date(time).toISOString();
       // The senders know no other method, and commands that read fixtures ignore the path.
       const bare: Captured = { at, method: "POST", path: "/", headers: kept, body, verdict };
       const headers = signedHeaders(kept, await signatureFor(bare, time), body.length);
-      const result = await verifier.verify({ headers, body, at: time });
+      const result = await verify({ headers, body, at: time });
       return result.verdict === "genuine"
         ? { ...bare, headers }
         : `Its redacted form would be refused with ${result.verdict}.`;

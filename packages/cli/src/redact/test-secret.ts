@@ -14,14 +14,8 @@ const text = "svc-webhooks-test-secret";
 /** The default secret of `signedDelivery` in `@svc-webhooks/testing`. */
 const plain = "whsec_test";
 
-/**
- * Returns the keys for a sender, or for the service. They are always the same: private keys are derived from a fixed
- * text.
- */
-export function testSecretOf(sender: Sender | undefined): TestSecret {
-  const make = sender && special[sender.name];
-  return make ? make() : equal(plain);
-}
+/** Returns the keys for a sender. They are always the same: private keys are derived from a fixed text. */
+export const testSecretOf = ({ name }: Sender): TestSecret => special[name]?.() ?? equal(plain);
 
 const equal = (secret: string): TestSecret => ({ secret, signingSecret: secret });
 

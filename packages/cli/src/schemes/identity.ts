@@ -1,8 +1,8 @@
 import type { Scheme } from "@svc-webhooks/core";
 import { headerOf } from "../lib/delivery-headers.js";
 import { eventTypeOf } from "../lib/event-type.js";
+import { objectIn } from "../lib/json-in.js";
 import type { Arrived } from "./arrived.js";
-import { objectIn } from "./object-in.js";
 
 export interface Identity {
   readonly deliveryId?: string | undefined;

@@ -1,4 +1,5 @@
-import { senders, type SenderName } from "@svc-webhooks/schemes/senders";
+import { senders, service, type Sender, type SenderName } from "@svc-webhooks/schemes/senders";
+import { UsageError } from "../errors.js";
 
 export const schemeOption = {
   scheme: {
@@ -9,10 +10,19 @@ export const schemeOption = {
   },
 } as const;
 
-/** Returns the sender that `--scheme` names, or undefined for the service. The names are checked before. */
-export const senderOf = ({
-  scheme,
-}: {
-  readonly scheme: string | undefined;
-}): (typeof senders)[SenderName] | undefined =>
-  scheme === undefined ? undefined : senders[scheme as SenderName];
+/** Returns the sender that `--scheme` names. Default: the service. The names are checked before. */
+export const senderOf = ({ scheme }: { readonly scheme: string | undefined }): Sender =>
+  scheme === undefined ? service : senders[scheme as SenderName];
+
+/**
+ * Rejects options that have no effect without `--scheme`.
+ *
+ * @throws UsageError if one of them is given
+ */
+export function assertWithScheme(given: Readonly<Record<string, unknown>>): void {
+  for (const [name, value] of Object.entries(given)) {
+    if (value === undefined || value === false || (Array.isArray(value) && value.length === 0))
+      continue;
+    throw new UsageError(`--${name} needs --scheme.`, `Add --scheme <name>, or remove --${name}.`);
+  }
+}

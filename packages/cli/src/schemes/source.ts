@@ -1,10 +1,10 @@
 import { headerNames, sign } from "@svc-webhooks/core";
-import { senders, type Sender } from "@svc-webhooks/schemes/senders";
+import { senders, service } from "@svc-webhooks/schemes/senders";
 import type { Context } from "../command.js";
 import { UsageError } from "../errors.js";
 import type { Captured } from "../lib/capture.js";
-import { deliveryHeaders, headerOf, senderHeaders } from "../lib/delivery-headers.js";
-import { requireSecret, type secretOptions } from "../lib/secret.js";
+import { headerOf, passedHeaders } from "../lib/delivery-headers.js";
+import type { secretOptions } from "../lib/secret.js";
 import type { HeaderList } from "../lib/target.js";
 import { identityOf } from "./identity.js";
 import { requireSigningSecret } from "./signing-secret.js";
@@ -23,20 +23,15 @@ type SourceContext = Context<
     }
 >;
 
-/** Returns the source of the service's requests. It notes once that a request is one of another sender. */
-function sourceOfService({ note }: SourceContext): Source {
+/** Returns a function that notes once that a request is one of another sender, whose headers are not sent. */
+function noteOther({ note }: SourceContext): (captured: Captured) => void {
   let isNoted = false;
-  return {
-    async headersOf({ headers }) {
-      const has = (name: string) => headerOf(headers, name) !== undefined;
-      const sender = Object.values(senders).find(({ form }) => has(form.header))?.name;
-      if (sender && !isNoted && !has(headerNames.signature)) {
-        isNoted = true;
-        note(`The headers of ${sender} are not sent. To send them, add --scheme ${sender}.`);
-      }
-      return deliveryHeaders(headers);
-    },
-    idOf: async ({ headers }) => headerOf(headers, headerNames.deliveryId),
+  return ({ headers }) => {
+    const has = (name: string) => headerOf(headers, name) !== undefined;
+    const sender = Object.values(senders).find(({ form }) => has(form.header))?.name;
+    if (!sender || isNoted || has(headerNames.signature)) return;
+    isNoted = true;
+    note(`The headers of ${sender} are not sent. To send them, add --scheme ${sender}.`);
   };
 }
 
@@ -44,12 +39,20 @@ function sourceOfService({ note }: SourceContext): Source {
  * Returns the source that the options select.
  *
  * @throws UsageError (as a rejection) for `--resign` without a secret, and for a secret without `--resign`
+ * @throws ReceiverConfigError (as a rejection) `invalid_secret` for a secret that the receiver would refuse
  */
 export async function sourceOf(context: SourceContext): Promise<Source> {
   const { options } = context;
-  const { resign } = options;
   const sender = senderOf(options);
-  if (!resign) {
+  const isService = sender === service;
+  const noteIfOther = noteOther(context);
+  const passed = (captured: Captured) => {
+    if (isService) noteIfOther(captured);
+    return passedHeaders(captured.headers, sender);
+  };
+  const idOf: Source["idOf"] = async (captured) =>
+    (await identityOf(sender.scheme, captured)).deliveryId;
+  if (!options.resign) {
     const isGiven = options["secret-env"] ?? options["secret-file"] ?? options["secret-stdin"];
     if (isGiven) {
       throw new UsageError(
@@ -57,38 +60,21 @@ export async function sourceOf(context: SourceContext): Promise<Source> {
         "Add --resign, or remove the secret.",
       );
     }
-    return sender
-      ? sourceOfSender(sender, async ({ headers }) => senderHeaders(headers))
-      : sourceOfService(context);
+    return { idOf, headersOf: async (captured) => passed(captured) };
   }
-  if (!sender) {
-    const secret = await requireSecret(context);
-    // A secret that cannot sign is wrong usage.
-    await sign("", secret);
-    const source = sourceOfService(context);
-    return {
-      ...source,
-      async headersOf(captured) {
-        const kept = (await source.headersOf(captured)).filter(
-          ([name]) => name.toLowerCase() !== headerNames.signature,
-        );
-        return [...kept, ["X-SVC-Signature", await sign(captured.body, secret)]];
-      },
-    };
-  }
-  const { scheme, sign: signAs } = sender;
   const secret = await requireSigningSecret(context, sender);
-  return sourceOfSender(sender, async (captured) => {
-    const { deliveryId, type } = await identityOf(scheme, captured);
-    const signed = await signAs(captured.body, { secret, deliveryId, type });
-    const kept = senderHeaders(captured.headers).filter(
-      ([name]) => !Object.hasOwn(signed, name.toLowerCase()),
-    );
-    return [...kept, ...Object.entries(signed)];
-  });
+  return {
+    idOf,
+    async headersOf(captured) {
+      const signed = isService
+        ? { "X-SVC-Signature": await sign(captured.body, secret) }
+        : await sender.sign(captured.body, {
+            secret,
+            ...(await identityOf(sender.scheme, captured)),
+          });
+      const names = new Set(Object.keys(signed).map((name) => name.toLowerCase()));
+      const kept = passed(captured).filter(([name]) => !names.has(name.toLowerCase()));
+      return [...kept, ...Object.entries(signed)];
+    },
+  };
 }
-
-const sourceOfSender = ({ scheme }: Sender, headersOf: Source["headersOf"]): Source => ({
-  headersOf,
-  idOf: async (captured) => (await identityOf(scheme, captured)).deliveryId,
-});

@@ -1,5 +1,5 @@
 import type { Scheme } from "@svc-webhooks/core";
-import { objectIn } from "./object-in.js";
+import { objectIn } from "../lib/json-in.js";
 
 /** Returns whether a request that a sender has signed is stale for a receiver whose clock shows this time. */
 export async function isStaleAt(

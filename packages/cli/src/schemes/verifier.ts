@@ -1,8 +1,7 @@
 import { headerNames, verify, type Secret } from "@svc-webhooks/core";
 import { judgeRequest, type Judgement } from "@svc-webhooks/explain/senders";
-import type { Sender } from "@svc-webhooks/schemes/senders";
-import { deliveryHeaders, headerOf, senderHeaders } from "../lib/delivery-headers.js";
-import type { HeaderList } from "../lib/target.js";
+import { service, type Sender } from "@svc-webhooks/schemes/senders";
+import { headerOf } from "../lib/delivery-headers.js";
 import type { Arrived } from "./arrived.js";
 
 /** The result of a verification. */
@@ -16,29 +15,22 @@ export interface Verified {
 }
 
 /** Verifies the deliveries of one sender. */
-export interface Verifier {
-  readonly verify: (arrived: Arrived) => Promise<Verified>;
-  /** Returns the headers that are forwarded. */
-  readonly passed: (headers: HeaderList) => HeaderList;
-}
+export type Verifier = (arrived: Arrived) => Promise<Verified>;
 
-/** Verifies the service's deliveries. */
-export const serviceVerifier = (secrets: readonly Secret[]): Verifier => ({
-  async verify({ headers, body }) {
-    const result = await verify(body, headerOf(headers, headerNames.signature), secrets);
-    return result.ok ? { verdict: "genuine", secretId: result.secretId } : { verdict: result.code };
-  },
-  passed: deliveryHeaders,
-});
-
-/** Verifies the deliveries of another sender, with a receiver. */
-export const senderVerifier = ({ scheme }: Sender, secrets: readonly Secret[]): Verifier => ({
-  async verify(arrived) {
-    const judgement = await judgeRequest({ ...arrived, scheme, secret: secrets });
+/** Returns the verifier of a sender. Only the signature of the service's deliveries is verified. */
+export const verifierOf =
+  (sender: Sender, secrets: readonly Secret[]): Verifier =>
+  async (arrived) => {
+    if (sender === service) {
+      const signature = headerOf(arrived.headers, headerNames.signature);
+      const result = await verify(arrived.body, signature, secrets);
+      return result.ok
+        ? { verdict: "genuine", secretId: result.secretId }
+        : { verdict: result.code };
+    }
+    const judgement = await judgeRequest({ ...arrived, scheme: sender.scheme, secret: secrets });
     const { isGenuine, outcome } = judgement;
     return isGenuine
       ? { verdict: "genuine", secretId: outcome.secretId, judgement }
       : { verdict: outcome.code, judgement };
-  },
-  passed: senderHeaders,
-});
+  };
