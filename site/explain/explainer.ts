@@ -1,4 +1,5 @@
-import type { Answer, Question } from "./question.js";
+import type { Question } from "./form.js";
+import type { Answer } from "./result.js";
 // The bundler adds the export.
 // oxlint-disable-next-line import/default
 import workerUrl from "./worker.ts?worker&url";
@@ -38,9 +39,8 @@ export async function loadExplainer(): Promise<Explainer> {
       own.addEventListener("message", ({ data }: MessageEvent<Answer>) => end(data));
       own.addEventListener("error", ({ message }) =>
         end({
-          kind: "error",
           option: undefined,
-          text: `The explanation failed: ${message || "the worker could not start"}. Reload the page and try again.`,
+          error: `The explanation failed: ${message || "the worker could not start"}. Reload the page and try again.`,
         }),
       );
       // oxlint-disable-next-line unicorn/require-post-message-target-origin -- only windows have one

@@ -1,10 +1,8 @@
-import type { SenderName } from "@svc-webhooks/schemes/senders";
-import type { Question } from "./question.js";
+import { service, type Sender } from "@svc-webhooks/schemes/senders";
 
 /** The values of the fields, as they are in the page. */
 export interface Form {
-  /** The name of the sender, or empty for the service. */
-  readonly sender: SenderName | "";
+  readonly sender: Sender["name"];
   readonly body: string;
   readonly isBase64: boolean;
   readonly file: File | undefined;
@@ -24,7 +22,7 @@ export interface Form {
 export type Field = keyof Form;
 
 export const emptyForm: Form = {
-  sender: "",
+  sender: "service",
   body: "",
   isBase64: false,
   file: undefined,
@@ -35,6 +33,19 @@ export const emptyForm: Form = {
   previous: "",
   others: "",
 };
+
+/** A message to the worker: a request as it arrived, and the secrets of its receiver. */
+export interface Question {
+  readonly sender: Sender["name"];
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly body: Uint8Array;
+  /** The time of arrival, in epoch milliseconds. */
+  readonly at: number;
+  readonly secret: string;
+  readonly previousSecrets: readonly string[];
+  /** The secrets of other endpoints. Empty unless the sender is the service. */
+  readonly otherSecrets: readonly string[];
+}
 
 /** The errors of the fields, in the order of the page. */
 export type FieldErrors = Partial<Record<Field, string>>;
@@ -52,54 +63,36 @@ type Read<Value> = { readonly value: Value } | { readonly error: string };
 export async function questionOf(
   form: Form,
 ): Promise<{ readonly question: Question } | { readonly errors: FieldErrors }> {
+  const isService = form.sender === "service";
   const body = await bodyOf(form);
-  const signature = form.sender === "" ? signatureOf(form.signature) : { value: "" };
+  const headers = isService ? signatureOf(form.signature) : headersOf(form.headers);
+  const at = timeOf(isService ? "" : form.at);
   const secret = secretOf(form.secret);
   const previous = secretsOf(form.previous);
-  const others = secretsOf(form.sender === "" ? form.others : "");
-  const headers = form.sender === "" ? { value: [] } : headersOf(form.headers);
-  const at = form.sender === "" ? { value: 0 } : timeOf(form.at);
+  const others = secretsOf(isService ? form.others : "");
   if (
     "value" in body &&
-    "value" in signature &&
-    "value" in secret &&
     "value" in headers &&
     "value" in at &&
+    "value" in secret &&
     "value" in previous &&
     "value" in others
   ) {
-    const common = {
-      body: body.value,
-      previousSecrets: previous.value,
-    };
     return {
-      question:
-        form.sender === ""
-          ? {
-              kind: "service",
-              request: {
-                ...common,
-                signature: signature.value,
-                secrets: secret.value,
-                otherSecrets: others.value,
-              },
-            }
-          : {
-              kind: "sender",
-              request: {
-                ...common,
-                scheme: form.sender,
-                headers: headers.value,
-                at: at.value,
-                secret: secret.value,
-              },
-            },
+      question: {
+        sender: form.sender,
+        headers: headers.value,
+        body: body.value,
+        at: at.value,
+        secret: secret.value,
+        previousSecrets: previous.value,
+        otherSecrets: others.value,
+      },
     };
   }
   const read = {
     [form.file ? "file" : "body"]: body,
-    signature,
-    headers,
+    [isService ? "signature" : "headers"]: headers,
     at,
     secret,
     previous,
@@ -157,11 +150,11 @@ function fromBase64(text: string): Uint8Array | undefined {
   }
 }
 
-/** Reads the value of the header. Other parts of the request next to it would look like a wrong signature. */
-function signatureOf(text: string): Read<string> {
+/** Reads the value of the service's header. Other parts of the request next to it would look like a wrong signature. */
+function signatureOf(text: string): Read<Question["headers"]> {
   return linesOf(text).length > 1 || /\S\s*x-svc-signature/i.test(text)
     ? { error: "Paste only the value of X-SVC-Signature, on one line." }
-    : { value: text };
+    : { value: [[service.form.header, text]] };
 }
 
 function secretOf(secret: string): Read<string> {
@@ -192,7 +185,7 @@ const linesOf = (text: string): string[] => text.split("\n").filter((line) => li
 // A lazy value would take quadratic time to find white space at the end.
 const headerLine = /^([\w!#$%&'*+.^`|~-]{1,256}):[ \t]*((?:.*[^ \t])?)[ \t]*$/s;
 
-function headersOf(text: string): Read<[name: string, value: string][]> {
+function headersOf(text: string): Read<Question["headers"]> {
   const lines = text.split("\n");
   if (linesOf(text).length === 0) {
     return { error: "Enter the headers of the request, one per line, in the form Name: value." };
@@ -200,7 +193,7 @@ function headersOf(text: string): Read<[name: string, value: string][]> {
   const parsed = lines.map((line) => headerLine.exec(line));
   const wrong = lines.findIndex((line, index) => line.trim() !== "" && !parsed[index]);
   return wrong < 0
-    ? { value: parsed.flatMap((one) => (one ? [[one[1] ?? "", one[2] ?? ""]] : [])) }
+    ? { value: parsed.flatMap((one) => (one ? [[one[1] ?? "", one[2] ?? ""] as const] : [])) }
     : { error: `Line ${wrong + 1} is not a header. Write it in the form Name: value.` };
 }
 

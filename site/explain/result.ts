@@ -1,6 +1,10 @@
-import type { BodyDifference, Explanation } from "@svc-webhooks/explain";
-import type { RequestExplanation, SenderMistake } from "@svc-webhooks/explain/senders";
-import type { Answer } from "./question.js";
+import { explain, type BodyDifference, type Explanation } from "@svc-webhooks/explain";
+import {
+  explainRequest,
+  type RequestExplanation,
+  type SenderMistake,
+} from "@svc-webhooks/explain/senders";
+import type { Question } from "./form.js";
 
 /** The parts of a result that the page shows. All texts are whole sentences. */
 export interface Result {
@@ -14,6 +18,12 @@ export interface Result {
   readonly mistake?: string | undefined;
   readonly difference?: Difference | undefined;
 }
+
+/** A message from the worker. */
+export type Answer =
+  | { readonly result: Result }
+  /** The request was refused. `option` names the part of the request that is wrong, if it is known. */
+  | { readonly option: string | undefined; readonly error: string };
 
 /** Two bodies around the first byte that differs. */
 export interface Difference {
@@ -29,8 +39,15 @@ export interface Excerpt {
   readonly different: string;
 }
 
-export function resultOf(answer: Exclude<Answer, { kind: "error" }>): Result {
-  return answer.kind === "service" ? ofService(answer.explanation) : ofSender(answer.explanation);
+/**
+ * Explains a request.
+ *
+ * @throws ReceiverConfigError (as a rejection) for a secret that a receiver would refuse
+ */
+export async function resultOf({ sender, ...request }: Question): Promise<Result> {
+  if (sender !== "service") return ofSender(await explainRequest({ ...request, scheme: sender }));
+  const { headers, secret: secrets } = request;
+  return ofService(await explain({ ...request, signature: headers[0]?.[1], secrets }));
 }
 
 const genuine = "The signature is genuine.";

@@ -2,7 +2,7 @@ import { nextTick, onMounted, onUnmounted, reactive, ref, type Ref } from "vue";
 import type { Example } from "./examples.js";
 import { loadExplainer, type Explainer } from "./explainer.js";
 import { emptyForm, questionOf, type Field, type FieldErrors, type Form } from "./form.js";
-import { resultOf, type Result } from "./result.js";
+import type { Result } from "./result.js";
 
 /** The state of the page. */
 export type State =
@@ -94,14 +94,14 @@ export function useExplain(focus: (field: Field) => void, reveal: () => void): E
     if (run !== runs) return;
     if (!explainer) return fail(notLoaded);
     explainer.run(read.question, (answer) => {
-      if (answer.kind !== "error") {
-        result.value = resultOf(answer);
+      if ("result" in answer) {
+        result.value = answer.result;
         void show("done");
         return;
       }
       const field = fieldOf[answer.option ?? ""];
-      if (field) void refuse({ [field]: answer.text });
-      else fail(answer.text);
+      if (field) void refuse({ [field]: answer.error });
+      else fail(answer.error);
     });
   }
 

@@ -1,8 +1,8 @@
-import { explain } from "@svc-webhooks/explain";
-import { explainRequest } from "@svc-webhooks/explain/senders";
-import type { Answer, Question } from "./question.js";
+import type { Sender } from "@svc-webhooks/schemes/senders";
+import type { Question } from "./form.js";
+import { resultOf, type Answer } from "./result.js";
 
-const ed25519 = ["discord", "standard-webhooks-ed25519"] as const;
+const ed25519 = new Set<Sender["name"]>(["discord", "standard-webhooks-ed25519"]);
 
 /** Returns whether this browser can verify Ed25519 signatures. Not every supported browser can. */
 const hasEd25519 = async (): Promise<boolean> =>
@@ -12,22 +12,19 @@ const hasEd25519 = async (): Promise<boolean> =>
   );
 
 async function answerTo(question: Question): Promise<Answer> {
-  if (question.kind === "service") {
-    return { kind: "service", explanation: await explain(question.request) };
+  const { sender } = question;
+  if (ed25519.has(sender) && !(await hasEd25519())) {
+    const error = `This browser cannot verify Ed25519 signatures. Use a newer browser, or run svc-webhooks verify --scheme ${sender} --explain.`;
+    return { option: "scheme", error };
   }
-  const scheme = ed25519.find((one) => one === question.request.scheme);
-  if (scheme && !(await hasEd25519())) {
-    const text = `This browser cannot verify Ed25519 signatures. Use a newer browser, or run svc-webhooks verify --scheme ${scheme} --explain.`;
-    return { kind: "error", option: "scheme", text };
-  }
-  return { kind: "sender", explanation: await explainRequest(question.request) };
+  return { result: await resultOf(question) };
 }
 
 addEventListener("message", ({ data }: MessageEvent<Question>) => {
   void answerTo(data)
     .catch((error: unknown): Answer => {
       const { option, message } = error as { readonly option?: string; readonly message?: string };
-      return { kind: "error", option, text: message ?? String(error) };
+      return { option, error: message ?? String(error) };
     })
     .then((answer) => postMessage(answer));
 });

@@ -1,7 +1,12 @@
+import { sign } from "@svc-webhooks/core";
+import { outcomeText } from "@svc-webhooks/core/outcomes";
 import { cpuRatio, linearForTenfold } from "@svc-webhooks/kit/cpu-ratio";
+import { github } from "@svc-webhooks/schemes";
+import { senders } from "@svc-webhooks/schemes/senders";
 import { createMarkdownRenderer } from "vitepress";
 import { expect, test } from "vitest";
-import { emptyForm, questionOf } from "../../site/explain/form.js";
+import { emptyForm, questionOf, type Form } from "../../site/explain/form.js";
+import { resultOf, type Result } from "../../site/explain/result.js";
 import { examples } from "../../site/landing.js";
 import { braces } from "../../site/links.js";
 import { markdownOf, summaryOf } from "../../site/markdown.js";
@@ -98,14 +103,72 @@ test("headers are read without the white space around their values, in linear ti
   expect(ratio).toBeLessThan(linearForTenfold);
   expect(await reading(spaces)()).toMatchObject({
     question: {
-      request: {
-        headers: [
-          ["a", `b ${spaces}c`],
-          ["d", ""],
-          ["e", ""],
-        ],
-      },
+      headers: [
+        ["a", `b ${spaces}c`],
+        ["d", ""],
+        ["e", ""],
+      ],
     },
+  });
+});
+
+/** Explains a form like the page of `/explain`. */
+async function explained(form: Partial<Form>): Promise<Result> {
+  const read = await questionOf({ ...emptyForm, body: "{}", secret: "whsec_test", ...form });
+  if ("errors" in read) throw new Error(JSON.stringify(read.errors));
+  return resultOf(read.question);
+}
+
+const linesOf = (headers: Readonly<Record<string, string>>) =>
+  Object.entries(headers)
+    .map((pair) => pair.join(": "))
+    .join("\n");
+
+test("the explanation of a request of the service states its verdict", async () => {
+  expect(await explained({ signature: await sign("{}", "whsec_test") })).toEqual({
+    isGenuine: true,
+    verdict: "The signature is genuine.",
+    texts: [
+      "A receiver with this secret accepts this body. If yours does not, it has another secret, or it verifies other bytes.",
+    ],
+  });
+  expect(await explained({ signature: "sha256=z" })).toEqual({
+    isGenuine: false,
+    verdict: "The signature is not genuine.",
+    texts: ["No known mistake explains this signature.", expect.stringMatching(/^Print the /)],
+  });
+  const signature = await sign("{}", "whsec_other");
+  expect(await explained({ signature, others: "whsec_other" })).toMatchObject({
+    verdict: "The signature is not genuine.",
+    texts: [],
+    mistake: "other_secret",
+  });
+});
+
+test("the explanation of a request of another sender states its outcome", async () => {
+  const options = { secret: "whsec_test", deliveryId: "dlv_1", type: "ping" };
+  const headers = linesOf(await senders.github.sign("{}", options));
+  expect(await explained({ sender: "github", headers })).toEqual({
+    isGenuine: true,
+    verdict: "The signature is genuine.",
+    texts: ["The outcome is processed.", "The delivery id is dlv_1.", "The type is ping."],
+  });
+  const { happened, cause, fix } = outcomeText("signature_mismatch", github()) ?? {};
+  expect(await explained({ sender: "github", headers, secret: "another" })).toEqual({
+    isGenuine: false,
+    verdict: "The request is refused with signature_mismatch.",
+    texts: [
+      happened,
+      "No known mistake explains this signature.",
+      expect.stringMatching(/^This body has 2 bytes, /),
+    ],
+    cause,
+    fix,
+  });
+  expect(await explained({ sender: "stripe", headers })).toMatchObject({
+    verdict: "The request is refused with signature_missing.",
+    mistake: "other_scheme",
+    fix: "Choose github as the sender here, and use its scheme in the receiver.",
   });
 });
 

@@ -45,12 +45,12 @@ async function openExplain(options?: PageOptions): Promise<Page> {
 
 /** Fills in the fields. A body that the field would change is entered as base64. */
 async function fill(page: Page, fields: Fields): Promise<void> {
-  const { sender = "", body } = fields;
+  const { sender = "service", body } = fields;
   await field(page, "Sender").selectOption(sender);
   const isText = typeof body === "string" && !/[\r\uFEFF]/.test(body);
   await field(page, "The body is base64").setChecked(!isText);
   await field(page, "Body").fill(isText ? body : Buffer.from(body).toString("base64"));
-  if (sender === "") {
+  if (sender === "service") {
     await field(page, "Value of X-SVC-Signature").fill(fields.signature ?? "");
     await field(page, "Secrets of other endpoints, one per line (optional)").fill(
       fields.others ?? "",
