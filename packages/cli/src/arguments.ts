@@ -13,9 +13,9 @@ export interface Arguments {
 }
 
 /**
- * Reads the arguments of a command.
+ * Parses the arguments and options of a command, and adds defaults. With `--help`, checks only the syntax.
  *
- * @throws UsageError if an argument is unknown, repeated, missing or empty
+ * @throws UsageError if the command line does not fit the command's definition, or contains a secret
  */
 export function readArguments(name: string, args: readonly string[], command: Command): Arguments {
   const hint = `svc-webhooks ${name} --help lists its arguments and options.`;
@@ -58,8 +58,8 @@ export function readArguments(name: string, args: readonly string[], command: Co
 }
 
 /**
- * Rejects secrets passed as flags: other users of the machine can see a flag's value, and it stays in the shell's
- * history.
+ * Rejects `--secret` and `--previous-secret`: other users of the machine could see the value, and the shell's history
+ * would keep it.
  */
 function refuseSecrets(args: readonly string[]): void {
   const flag = args.find((arg) => /^--(?:previous-)?secret(?:=|$)/.test(arg))?.split("=")[0];
@@ -93,7 +93,7 @@ function parse(args: readonly string[], specs: OptionSpecs, hint: string) {
   }
 }
 
-/** Returns the error for a value that begins with a dash, which is not printed because it may be secret. */
+/** Returns the error for an option whose value begins with a dash. The error omits the value, which may be secret. */
 function withDash(option: string, args: readonly string[], specs: OptionSpecs): UsageError {
   const [name = ""] = args[args.indexOf(option) + 1]?.split("=") ?? [];
   const isOption = name === "-h" || Object.keys(specs).some((one) => `--${one}` === name);
@@ -106,9 +106,9 @@ function withDash(option: string, args: readonly string[], specs: OptionSpecs): 
 }
 
 /**
- * Rejects `-` for a file that is not read, and more than one option that reads stdin.
+ * Checks every `-` that stands for stdin.
  *
- * @throws UsageError if an option cannot use stdin
+ * @throws UsageError if the command does not read the path that is `-`, or if it would read stdin more than once
  */
 function assertStdinOnce(
   { options: specs, args: names = [], rest }: Command,
@@ -124,7 +124,7 @@ function assertStdinOnce(
     else if (given.includes("-") && ["file", "folder", "module"].includes(value ?? "")) {
       throw new UsageError(
         `--${name} cannot be -, because this command does not use stdin or stdout for it.`,
-        `Pass a path. For a ${value} with this name, write --${name} ./-.`,
+        `Pass a path. For a ${value} named -, write --${name} ./-.`,
       );
     }
   }

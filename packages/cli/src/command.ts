@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream";
 import type { Line, Output } from "./paint.js";
 
-/** An option of a command. `parseArgs`, `--help` and the pages in `docs/cli` are derived from it. */
+/** An option of a command. It configures `parseArgs`, and appears in the help text and the pages in `docs/cli`. */
 export interface OptionSpec {
   readonly type: "string" | "boolean";
   readonly short?: string;
@@ -10,7 +10,7 @@ export interface OptionSpec {
   readonly required?: boolean;
   /** The values that the option accepts. Default: any. */
   readonly values?: readonly string[];
-  /** Whether the command reads the file that the value names, where `-` is stdin. A flag with it reads stdin. */
+  /** Whether the command reads the file that the value names (`-` is stdin), or stdin if the option is boolean. */
   readonly isInput?: boolean;
   /** The placeholder for the option's value in the help text. */
   readonly value?: string;
@@ -35,13 +35,13 @@ export type ValuesOf<Specs extends OptionSpecs> = {
 export interface Process {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdin: Readable & { readonly isTTY?: boolean };
-  /** The stream for data. */
+  /** The stream for the command's results. */
   readonly stdout: Output;
-  /** The stream for everything that is not data. */
+  /** The stream for everything else, such as notes, progress and errors. */
   readonly stderr: Output;
-  /** Aborted by Ctrl-C. */
+  /** Aborted by the first Ctrl-C, SIGTERM or SIGHUP, and if the output cannot be written. */
   readonly signal: AbortSignal;
-  /** Aborted by a second Ctrl-C. While a command listens to it, the process ends a moment later than without. */
+  /** Aborted by a second signal. If a command listens to it, the process ends up to 2 s later. */
   readonly urgent?: AbortSignal;
 }
 
@@ -50,15 +50,15 @@ export interface Context<Specs extends OptionSpecs = OptionSpecs> extends Proces
   readonly options: ValuesOf<Specs>;
   readonly json: boolean;
   /**
-   * Writes a result to stdout: `value` as one line of JSON with `--json`, `lines` otherwise. Control characters and
-   * secrets are filtered out, except the secret `revealed`.
+   * Writes a result to stdout: with `--json`, `value` as one line of JSON, and otherwise `lines`. Removes or escapes
+   * control characters, and masks every secret except `revealed`.
    */
   readonly show: (value: object, lines: readonly Line[], revealed?: string) => void;
-  /** Writes a human-readable line to stderr, filtered like `show`. */
+  /** Writes a line for people to stderr. Removes control characters and masks secrets. */
   readonly note: (line: string) => void;
 }
 
-/** The exit code of a command that ran: 1 if its result is negative. */
+/** The exit code of a command that ran to its end: 0, or 1 if its result is negative. */
 export type ExitCode = 0 | 1;
 
 export interface Command<Specs extends OptionSpecs = OptionSpecs> {
@@ -68,7 +68,7 @@ export interface Command<Specs extends OptionSpecs = OptionSpecs> {
   readonly args?: readonly string[];
   /** The values that the first argument accepts. Default: any. */
   readonly argValues?: readonly string[];
-  /** The name of one or more further arguments, which may follow `--`. */
+  /** The name of further arguments after `args`. At least one is required. They may follow `--`. */
   readonly rest?: string;
   /** The paragraphs of the command's help. */
   readonly details: readonly string[];
@@ -80,12 +80,12 @@ export interface Command<Specs extends OptionSpecs = OptionSpecs> {
   run(context: Context<Specs>): Promise<ExitCode>;
 }
 
-/** A row of the table of commands. */
+/** An entry in the list of commands. */
 export interface CommandEntry {
   /** The command's name: one or two words. */
   readonly name: string;
   readonly summary: string;
-  /** Loads the command and its dependencies, only when it runs. */
+  /** Imports the command and its dependencies, so that they are loaded only when needed. */
   readonly load: () => Promise<Command>;
 }
 

@@ -1,6 +1,6 @@
 import type { CommandEntry } from "./command.js";
 
-/** All commands, in the order of `--help`. */
+/** All commands, in the order in which `--help` lists them. */
 export const commands: readonly CommandEntry[] = [
   {
     name: "dev",
@@ -24,7 +24,7 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: "redact",
-    summary: "Make fixtures of saved deliveries, without personal data and secrets",
+    summary: "Make fixtures from saved deliveries, without personal data or secrets",
     load: async () => (await import("./commands/redact.js")).redact,
   },
   {

@@ -1,4 +1,4 @@
-/** Wrong usage: a missing, unknown or invalid argument, or a target that is not allowed. Exit code 2. */
+/** Wrong usage, such as an invalid argument, a file that cannot be read, or a forbidden target. Exit code 2. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
   readonly code = "wrong_usage";
@@ -32,14 +32,14 @@ export class Failure extends Error {
   }
 }
 
-/** Returns whether the connection was refused. `fetch` reports the reason as the error's `cause`. */
+/** Returns whether an error or one of its causes is a refused connection, which `fetch` reports as the `cause`. */
 export const isRefusal = (error: unknown): boolean =>
   error instanceof Error &&
   ((error as NodeJS.ErrnoException).code === "ECONNREFUSED" || isRefusal(error.cause));
 
 /**
- * Returns an error's message, or its code if the message is empty, as it is when several addresses refused a
- * connection.
+ * Returns an error's message, or else its code: if several addresses of a host refuse a connection, Node's message is
+ * empty.
  */
 export function messageOf(error: unknown): string {
   const { message, code } = Object(error) as {

@@ -1,7 +1,7 @@
 import type { Command, CommandEntry, OptionSpec, OptionSpecs } from "./command.js";
 import type { Output } from "./paint.js";
 
-/** The options of every command. */
+/** The options that every command has. */
 export const commonOptions = {
   json: { type: "boolean", text: "write JSON to stdout, and errors as JSON to stderr" },
   help: { type: "boolean", short: "h", text: "print this help and exit" },
@@ -15,7 +15,7 @@ const maxColumns = 100;
 const widthOn = ({ columns = 0 }: Pick<Output, "columns">) =>
   columns === 0 ? maxColumns : Math.min(columns, maxColumns);
 
-/** Wraps a text into lines of at most `width` characters. */
+/** Wraps a text into lines of at most `width` characters. A longer word has a line of its own. */
 function wrap(text: string, width: number): readonly string[] {
   const lines: string[] = [];
   for (const word of text.split(" ")) {
@@ -27,7 +27,7 @@ function wrap(text: string, width: number): readonly string[] {
   return lines;
 }
 
-/** Formats rows of two columns, and wraps the second column. */
+/** Formats rows as two columns, and wraps the second one so that lines have at most `total` characters. */
 function twoColumns(rows: readonly (readonly [string, string])[], total: number): string {
   const width = Math.max(...rows.map(([first]) => first.length)) + 4;
   return rows
@@ -47,7 +47,7 @@ const rowOf = ([name, spec]: [string, OptionSpec]) => {
   return [`${short}--${name}${value}`, `${spec.text}${initial}`] as const;
 };
 
-/** Returns the help text of one command: on a wide terminal, at most 50 lines of at most 100 characters. */
+/** Returns the help text of one command. On a wide terminal, its lines have at most 100 characters. */
 export function helpOf(
   { name, summary }: CommandEntry,
   { usage, details, examples, canNotRun = false, options }: Command,
@@ -65,7 +65,7 @@ export function helpOf(
   ].join("\n");
 }
 
-/** Returns the help text of the program, or of the commands whose first word is `group`. */
+/** Returns the help text that lists `commands`: all of them, or only those whose first word is `group`. */
 export function overview(
   commands: readonly CommandEntry[],
   output: Pick<Output, "columns">,

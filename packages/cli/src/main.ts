@@ -5,10 +5,10 @@ import { reportEnded, run } from "./run.js";
 /** How long a command may take to stop before a note is printed, in milliseconds. */
 const noticedMs = 500;
 
-/** How soon after the first signal another one is the same Ctrl-C, which npx passes on, in milliseconds. */
+/** How long after the first signal another one counts as the same Ctrl-C, in milliseconds: npx forwards signals. */
 const sameMs = 250;
 
-/** How long a command that listens to `urgent` may take after the second signal, in milliseconds. */
+/** How long a command that listens to `urgent` may take to stop after the second signal, in milliseconds. */
 const urgentMs = 2_000;
 
 const controller = new AbortController();
@@ -16,7 +16,7 @@ const urgent = new AbortController();
 let signalCode: number | undefined;
 let firstAt = 0;
 
-/** The first signal stops the command. A second one ends the process, as soon as the command allows it. */
+/** The first signal stops the command. A second one ends the process, at most `urgentMs` later. */
 for (const [signal, code] of [
   ["SIGINT", 130],
   ["SIGTERM", 143],
@@ -48,7 +48,7 @@ let outputFailed = false;
 for (const stream of [process.stdout, process.stderr]) {
   stream.on("error", (error: NodeJS.ErrnoException) => {
     controller.abort();
-    // `svc-webhooks listen | head` closes the pipe early, so nothing reads the rest of the output.
+    // Reports only the first error, and no closed pipe, because `svc-webhooks listen | head` closes it as intended.
     if (error.code === "EPIPE" || outputFailed) return;
     outputFailed = true;
     process.stderr.write(`svc-webhooks: the output could not be written: ${error.message}.\n`);
@@ -59,7 +59,7 @@ for (const stream of [process.stdout, process.stderr]) {
 const flushed = (stream: NodeJS.WriteStream) =>
   new Promise<unknown>((resolve) => stream.write("", () => setImmediate(resolve)));
 
-// Without a timer, Node ends a process that has nothing to do although `run` is pending, with the code 13 and no output.
+// This timer keeps the process alive while `run` is pending. Otherwise, Node could exit with code 13 and no output.
 setInterval(() => {}, 60_000);
 
 const { env, stdin, stdout, stderr } = process;
@@ -68,10 +68,10 @@ const words = process.argv.slice(2);
 let hasThrown = false;
 process.on("uncaughtExceptionMonitor", () => (hasThrown = true));
 
-/** A module of the user may call `process.exit()`, whose code would be read as the result of the command. */
+/** Replaces the exit code if a user's module called `process.exit()`: its code would look like the command's result. */
 function onExit(exitCode: number): void {
   if (importedModules.length === 0) return;
-  // Node has printed an uncaught error, and exits with 1.
+  // After an uncaught error, the exit code stays 1, because Node has already printed the error.
   if (signalCode !== undefined) process.exitCode = signalCode;
   else if (exitCode === 0 || !hasThrown) process.exitCode = reportEnded(words, { stderr });
 }
@@ -88,5 +88,5 @@ const code = await run(words, {
 await Promise.all([stdout, stderr].map(flushed));
 process.off("exit", onExit);
 process.exitCode = signalCode ?? (outputFailed ? 1 : code);
-// Interrupted work, and connections of a module that the command imported, may keep the process alive.
+// Exits explicitly, because interrupted work, or connections of an imported module, could keep the process alive.
 process.exit();

@@ -8,15 +8,15 @@ export interface Painted {
   readonly text: string;
 }
 
-/** A line of output: texts, some of them in a colour. Line breaks within it become spaces. */
+/** A line of output: a text, or parts that may be coloured. When it is written, line breaks in it become spaces. */
 export type Line = string | readonly (string | Painted)[];
 
-/** stdout or stderr. */
+/** An output stream: stdout or stderr. */
 export interface Output {
   readonly isTTY?: boolean;
   /** The width of the terminal, in characters. 0 or undefined if it is unknown. */
   readonly columns?: number;
-  /** Returns false if the text waits in memory. The event `drain` follows. */
+  /** Returns false if the text is buffered. The event `drain` follows when the buffer has been written. */
   write(text: string): unknown;
   on?(event: "error", listener: () => void): unknown;
   once?(event: "drain", listener: () => void): unknown;
@@ -28,14 +28,14 @@ export const paint = (colour: Colour, text: string): Painted => ({ colour, text 
 export type PaintTo = (painted: Painted) => string;
 
 /**
- * Returns the function that renders coloured texts for an output. Colours appear only on a terminal, and never with
- * `NO_COLOR` (no-color.org).
+ * Returns the function that renders coloured texts for an output. Colours appear only on a terminal, but not if `TERM`
+ * is `dumb` or `NO_COLOR` is set (no-color.org).
  */
 export function paintFor(
   { isTTY }: Pick<Output, "isTTY">,
   { NO_COLOR = "", TERM }: Readonly<Record<string, string | undefined>>,
 ): PaintTo {
   if (isTTY !== true || NO_COLOR !== "" || TERM === "dumb") return ({ text }) => text;
-  // Without this option, newer versions of Node decide for themselves whether to use colours.
+  // `validateStream: false` keeps newer versions of Node from deciding by themselves whether to use colours.
   return ({ colour, text }) => styleText(colour, text, { validateStream: false });
 }

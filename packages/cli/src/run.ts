@@ -17,7 +17,7 @@ import { version } from "./version.js";
  */
 export async function run(words: readonly string[], process: Process): Promise<0 | 1 | 2 | 3> {
   const args = asOptions(words);
-  // The command may run code that prints its environment.
+  // Masks these two values, because a command may show the output of a program that prints its environment.
   for (const name of ["SVC_API_KEY", "SVC_WEBHOOK_SECRET"]) conceal(process.env[name] ?? "");
   const entry = entryOf(args);
   try {
@@ -29,8 +29,8 @@ export async function run(words: readonly string[], process: Process): Promise<0
 }
 
 /**
- * Reports that a module of the user ended the process before the command did. Writes synchronously, because nothing runs
- * after it.
+ * Reports that a user's module ended the process before the command had a result. Writes synchronously, because no
+ * asynchronous code runs after `exit`.
  *
  * @returns the exit code
  */
@@ -38,20 +38,20 @@ export function reportEnded(words: readonly string[], process: Pick<Process, "st
   const args = asOptions(words);
   const error = new UsageError(
     `${anyOf.format(importedModules)} ended the process, so the command has no result.`,
-    "Let it only export the value that the command uses, without calling process.exit() or starting a server.",
+    "The module must only export the value that the command uses, without calling process.exit() or starting a server.",
   );
   writeError(error, entryOf(args)?.name, ownOf(args).includes("--json"), process);
   return 2;
 }
 
-/** Rewrites `help sign` to `sign --help`, and `version` to `--version`. */
+/** Rewrites `help sign` to `sign --help`, and `version` or `-v` to `--version`. */
 function asOptions(words: readonly string[]): readonly string[] {
   const [first = "", ...rest] = words;
   if (first === "help") return [...rest, "--help"];
   return first === "version" || first === "-v" ? ["--version"] : words;
 }
 
-/** Returns the arguments without those of another program, which follow `--`. */
+/** Returns the arguments before `--`. Those after it belong to another program. */
 function ownOf(args: readonly string[]): readonly string[] {
   const end = args.indexOf("--");
   return end < 0 ? args : args.slice(0, end);
@@ -142,7 +142,7 @@ async function report(
   return error instanceof Failure ? error.exitCode : 1;
 }
 
-/** Writes one line: the cause, then the fix. */
+/** Writes an error to stderr as one line: the cause, then the fix. With `json`, writes it as JSON. */
 function writeError(
   { code, message, hint }: Pick<UsageError, "message" | "hint"> & { readonly code: string },
   name: string | undefined,

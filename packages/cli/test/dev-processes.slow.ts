@@ -43,7 +43,7 @@ describePosix("an app whose main process has exited", () => {
     open();
     const { code, stderr } = await ended;
     expect(stderr).toMatch(
-      /Your app ended with exit code 0\.\nA process that your app started still holds its output open\./,
+      /Your app ended with exit code 0\.\nA process that your app started still holds the app's output open\./,
     );
     expect([code, await isFree(port), await status()]).toEqual([1, true, ["archived"]]);
   });

@@ -57,8 +57,8 @@ describe("inbox", () => {
 
   test.each([
     ["an admin", "inbox.admin", "", 2, /has no check\. Write: export default inbox;/],
-    ["a check without a list", "inbox", "undefined", 1, /`check` of --admin returned no list/],
-    ["a check with other values", "inbox", "[{}]", 1, /`check` of --admin returned no list/],
+    ["a check without a list", "inbox", "undefined", 1, /`check` of --admin did not return a list/],
+    ["a check with other values", "inbox", "[{}]", 1, /`check` of --admin did not return a list/],
   ])("check refuses %s", async (_what, exported, problems, expected, message) => {
     const file = adminFile(`inbox.check = async () => ${problems || "[]"};`, exported);
     const { code, stdout, stderr } = await cli(["inbox", "check", "--admin", file]);
@@ -193,7 +193,7 @@ describe("inbox", () => {
       "an admin whose stats are no numbers",
       `const no = async () => ({}); export default { stats: no, list: no, get: no, retry: no, discard: no, release: no };`,
       1,
-      /returned no number of ready jobs/,
+      /did not return the number of ready jobs/,
     ],
     [
       "an option that the queue refuses",

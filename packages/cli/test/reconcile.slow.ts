@@ -621,8 +621,12 @@ describe("a walk that cannot continue", () => {
       ),
       /without an id, a status or a time/,
     ],
-    ["not_newest_first", first.toReversed(), /not sorted, newest first/],
-    ["clock_behind", [listed("dlv_0", "failed", -25 * hour)], /more than a day after the time/],
+    ["not_newest_first", first.toReversed(), /not sorted newest first/],
+    [
+      "clock_behind",
+      [listed("dlv_0", "failed", -25 * hour)],
+      /more than a day ahead of this machine/,
+    ],
   ])("reports %s with a fix for operators", async (code, items, message) => {
     const { url } = await otherService([items]);
     const found = await reconcile({ url }, recordsFile(), "--endpoint=we_1");
@@ -791,11 +795,11 @@ describe("the module of --receiver", () => {
 
 describe("wrong usage of reconcile", () => {
   test.each([
-    [["--since=8d"], /--since 8d is longer than records live \(--retain 7d\).*Shorten --since/],
+    [["--since=8d"], /--since 8d is longer than records are kept \(--retain 7d\).*Shorten --since/],
     [["--since=1w"], /--since is 1w, which is not a duration from 1s to 365d/],
     [["--retain=366d"], /--retain is 366d/],
     [["--grace=15"], /--grace is 15, which is not a duration from 1s to 24d/],
-    [["--since=10m"], /--grace 15m is not shorter than the compared time.*Raise --since/],
+    [["--since=10m"], /--grace 15m is not shorter than the compared period.*Raise --since/],
     [["--silence=never"], /--silence is never/],
     [["--max-redeliver=5"], /--max-redeliver has no effect without --redeliver\. Add --redeliver/],
     [["--redeliver", "--max-redeliver=0"], /--max-redeliver must be a whole number from 1/],

@@ -3,7 +3,7 @@ import { commonOptions } from "../help.js";
 
 const shells = ["bash", "zsh"];
 
-/** Returns the command that prints the completions of these commands. */
+/** Returns the command `completions`, which prints a shell script that completes `commands`. */
 export const completions = (commands: readonly CommandEntry[]) =>
   command({
     usage: "<shell>",
@@ -22,7 +22,7 @@ export const completions = (commands: readonly CommandEntry[]) =>
     },
   });
 
-/** Lets zsh use completions written for bash. */
+/** The lines that let zsh use completions written for bash. */
 const zsh = [
   "whence compdef > /dev/null || { autoload -U compinit && compinit; }",
   "autoload -U bashcompinit && bashcompinit",
@@ -56,7 +56,7 @@ async function script(commands: readonly CommandEntry[]): Promise<readonly strin
   ];
 }
 
-/** Returns the cases for the word before the cursor: an option that takes a value, or anything else. */
+/** Returns the cases for the word before the current one: an option that needs a value, or any other word. */
 function optionCases({ options, argValues = [] }: Command): readonly string[] {
   const specs = Object.entries<OptionSpec>({ ...options, ...commonOptions });
   const valued = specs.filter(([, { type }]) => type === "string");

@@ -87,12 +87,12 @@ const options = {
   effects: {
     type: "string",
     value: "command",
-    text: "command that prints further state to compare, with your server's addresses",
+    text: "command, run with your server's addresses, that prints further state to compare",
   },
   prepare: {
     type: "string",
     value: "command",
-    text: "command that fills an empty database, used instead of a copy",
+    text: "command that fills an empty database, which is used instead of a copy",
   },
   template: {
     type: "string",
@@ -119,14 +119,14 @@ const options = {
   },
   yes: {
     type: "boolean",
-    text: "pass other variables with addresses through unchanged, and use services of --through that are not copied",
+    text: "pass other variables with addresses to the server unchanged, and use --through services that cannot be copied",
   },
   html: { type: "string", value: "file", text: "write the report as an HTML page" },
 } as const;
 
 type CrashTestContext = Context<typeof options>;
 
-/** Access that this form cannot see. */
+/** The kinds of access that this command cannot see. Reports list them. */
 const blind: readonly string[] = [
   "clients that ignore HTTP_PROXY and HTTPS_PROXY, and connections to addresses that no variable contains (neither is blocked)",
   "files and child processes",
@@ -138,7 +138,7 @@ export const crashTest = command({
   details: [
     "Delivers events to your server, which can be written in any language, and injects faults at each exchange with the outside world: it kills the server, breaks the connection, loses the reply, or refuses the request with 503. It then retries as a sender does, and reports the effects that are missing or that took place twice.",
     "Each history has its own processes, copy of the PostgreSQL database, and Redis (if redis-server is installed). The original database is only read. Any other --through service is used as it is. A --stub API responds with 200 and {}. Other requests through HTTP_PROXY are refused and reported.",
-    "With --scheme, the deliveries are signed as that sender signs them. If the sender signs with a private key, leave the variable of --secret-env unset: your server then gets a new public key in it.",
+    "With --scheme, the deliveries are signed as that sender signs them. If the sender signs with a private key, leave the variable of --secret-env unset: your server then gets a new public key in that variable.",
     "Exits with 1 if there is a finding that is not accepted, if an accepted one does not occur, or if a request to another host was refused. Exits with 3 if the test could not run: for example, if the server did not start, or if two undisturbed runs differed.",
   ],
   examples: [
@@ -230,7 +230,7 @@ export const crashTest = command({
   },
 });
 
-/** @throws UsageError (as a rejection) unless the URL is on this machine */
+/** Resolves to the receiver at `--url`, or rejects with a UsageError unless it is a whole URL on this machine. */
 async function receiverAt(text: string): Promise<Target> {
   const target = await resolveTarget("--url", text.replaceAll("{port}", "1"), undefined);
   if (text.includes("://")) return target;
@@ -250,14 +250,14 @@ function assertNamedOnce(stub: readonly string[], through: readonly string[]): v
   );
 }
 
-/** The two halves of a key, which are equal unless the sender signs with a private key. */
+/** The keys of the sender and of the server. They are equal unless the sender signs with a private key. */
 interface Keys {
   readonly signing: string;
   /** The value that the server gets in the variable of `--secret-env`. */
   readonly server: string;
 }
 
-/** Returns the keys: those of the variable, or new ones. */
+/** Resolves to the keys from the variable of `--secret-env`, or to new ones. Without the option, nothing is signed. */
 async function keysOf(
   { options: given, env }: CrashTestContext,
   sender: Sender,
@@ -270,7 +270,7 @@ async function keysOf(
       "Pass the variable from which your server reads the secret, such as --secret-env STRIPE_WEBHOOK_SECRET.",
     );
   }
-  // The name may be the secret itself, so it is not printed.
+  // The error omits the text, which may be the secret itself instead of a name.
   if (env[name] === undefined && !/^[A-Z_][A-Z0-9_]*$/.test(name)) {
     throw new UsageError(
       "--secret-env does not name an environment variable.",
@@ -295,7 +295,7 @@ const secretVariable = (
   return name === undefined || keys === undefined ? {} : { [name]: keys.server };
 };
 
-/** @throws UsageError if the deliveries of a sender cannot be repeated for minutes */
+/** @throws UsageError if a receiver would refuse deliveries of this sender that are repeated minutes later */
 function assertRepeatable(sender: Sender): void {
   if (sender.name !== "linear") return;
   throw new UsageError(
@@ -304,7 +304,7 @@ function assertRepeatable(sender: Sender): void {
   );
 }
 
-/** @throws UsageError */
+/** @throws UsageError unless `name` is a finding that can be accepted */
 function assertAcceptable(name: string): void {
   if (isAcceptable(name)) return;
   throw new UsageError(
@@ -313,7 +313,7 @@ function assertAcceptable(name: string): void {
   );
 }
 
-const isReal = "what your server and commands do there is real, and each history does it again";
+const isReal = "your server and commands have real effects there, again in each history";
 
 const allOf = (names: readonly string[]): string =>
   `${names.join(", ")} ${names.length === 1 ? "is" : "are"}`;
@@ -343,7 +343,7 @@ const addressLines = (
     context.stdout,
   );
 
-/** Prints the addresses of the environment, and does not start the server. */
+/** Prints the addresses in the environment, and throws a UsageError so that the server is not started. */
 function refuse(
   context: CrashTestContext,
   addresses: readonly Address[],
@@ -357,11 +357,13 @@ function refuse(
     `Your environment contains other addresses, which the server would get unchanged: ${unnamed.join(", ")}. The server was not started.`,
     [
       ...(urls.length > 0
-        ? [`Name ${urls.join(", ")} with --through or --stub, or unset what is not needed.`]
+        ? [
+            `Name ${urls.join(", ")} with --through or --stub, or unset variables that are not needed.`,
+          ]
         : []),
       ...(others.length > 0
         ? [
-            `No option replaces ${others.join(", ")}, because only URLs can be replaced. Unset what is not needed, set it to a service for tests, or let your server read a URL that --through can name.`,
+            `No option replaces ${others.join(", ")}, because only URLs can be replaced. Unset each variable that is not needed, set it to a service for tests, or let your server read a URL that --through can name.`,
           ]
         : []),
       `With --yes, they are passed through unchanged: ${isReal}.`,
@@ -369,7 +371,7 @@ function refuse(
   );
 }
 
-/** Runs one undisturbed history, and prints its crossings. */
+/** Runs one undisturbed history, and prints addresses and crossings. Rejects if an event is not acknowledged. */
 async function list(
   context: CrashTestContext,
   addresses: readonly Address[],
@@ -402,7 +404,7 @@ async function list(
   );
 }
 
-/** Returns the fix for an event that is not acknowledged without a fault, and what the server printed. */
+/** Returns the hint for an event that was not acknowledged even without a fault: a fix, and the server's last lines. */
 function unacknowledgedHint(
   { status, lines }: Unacknowledged,
   secretName: string | undefined,
@@ -466,7 +468,7 @@ async function searchWith(
   return findings.length > 0 || unseen.length > 0 ? 1 : 0;
 }
 
-/** Prints a report, and writes its page. */
+/** Prints a report, and its annotations on GitHub Actions. With `--html`, also writes its page. */
 function print({ options: given, show, env, note }: CrashTestContext, page: ReportPage): void {
   const { report } = page;
   show(report, report.text.split("\n"));
@@ -492,7 +494,7 @@ const noCrossings = (): Failure =>
     "Name the variables that contain the URLs of its services: --through DATABASE_URL, --stub STRIPE_URL.",
   );
 
-/** @throws UsageError if the page cannot be written: the histories would be run unnecessarily */
+/** @throws UsageError if the page cannot be written, so that the command fails before it runs the histories */
 function assertWritable(file: string): void {
   try {
     assertNotLinked("--html", file);
@@ -511,7 +513,7 @@ function writePage(file: string, text: string): void {
   }
 }
 
-/** Converts an error of the search to one of this command, with its fix. */
+/** Converts an error of `search` to one for the command line, with a fix. */
 function explained({ code, message, facts }: CrashTestError, unacknowledged = ""): Error {
   if (code === "accepted_not_found") return new Failure(code, message, "");
   if (!facts) return new UsageError(message, "--help describes the options.");

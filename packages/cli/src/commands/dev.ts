@@ -91,7 +91,7 @@ export const dev = command({
   },
 });
 
-/** Runs the app until it exits or Ctrl-C is pressed. Resolves with 1 if the app failed. */
+/** Registers an endpoint and runs the app until it exits or Ctrl-C is pressed. Resolves to the exit code. */
 async function runWith(
   context: Context<typeof options>,
   baseUrl: string,
@@ -167,13 +167,13 @@ async function runWith(
   }
 }
 
-/** Returns the variables that keep the app's requests to a host away from a proxy. */
+/** Returns the variables that make the app connect to a host without a proxy. */
 function withoutProxy({ NO_PROXY, no_proxy }: Context["env"], host: string) {
   const withHost = (hosts = "") => (hosts === "" ? host : `${hosts},${host}`);
   return { NO_PROXY: withHost(NO_PROXY ?? no_proxy), no_proxy: withHost(no_proxy ?? NO_PROXY) };
 }
 
-/** Adds that PORT of the environment is another port, which the app has probably used. */
+/** Replaces the fix in `app_not_listening` if PORT in the environment is another port, which the app probably uses. */
 function withPortOf({ PORT }: Context["env"], to: URL, error: unknown): unknown {
   const isOther = PORT !== undefined && PORT !== "" && PORT !== String(portOf(to));
   if (!isOther || !(error instanceof Failure) || error.code !== "app_not_listening") return error;
@@ -211,7 +211,7 @@ interface Followed {
   readonly app: App;
 }
 
-/** Sends a test email, and prints the deliveries until the app exits. */
+/** Sends a test email, and prints the delivery attempts until the app exits. Resolves to the exit code. */
 async function follow(
   context: Context<typeof options>,
   service: ServiceContext,
@@ -221,7 +221,7 @@ async function follow(
   return callService({ ...service, signal }, async (client) => {
     const deliveries = followDeliveries(client, endpoint, signal);
     const print = createTimeline(context, deliveries, log);
-    // The sandbox's test email needs no verified domain.
+    // Uses the sandbox's route for test emails, because it needs no verified domain.
     await client.request("POST", "/_sandbox/test-email", { body: {} }, { signal });
     note("Sent a test email. Press Ctrl-C to stop your app and this command.");
     let end: string | undefined;
@@ -232,7 +232,7 @@ async function follow(
     note(`Your app ended with ${end}.`);
     if (isHeld()) {
       note(
-        "A process that your app started still holds its output open. Run your app in the foreground.",
+        "A process that your app started still holds the app's output open. Run your app in the foreground.",
       );
       return 1;
     }

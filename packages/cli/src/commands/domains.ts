@@ -55,7 +55,7 @@ export const domainsVerify = command({
     ),
 });
 
-/** Returns the id of a domain, given its id or its name. A name contains a dot, and an id does not. */
+/** Resolves to the id of the domain with this id or name. Only a name contains a dot. */
 async function idOf(client: Client, domain: string, signal: AbortSignal): Promise<string> {
   if (!domain.includes(".")) return domain;
   const all = await listFromSandbox<Domain>(client, "domains", signal);

@@ -28,7 +28,7 @@ export const drift = command({
     "Compares the genuine requests in files written by svc-webhooks listen --save, or in the .jsonl files of folders, with schemas: those of @svc-webhooks/events, or those that a module exports, such as the object that you pass to createReceiver as events. - reads stdin.",
     "Reports fields that the schema does not declare (new), declared fields that are absent (missing), values that the schema does not accept (changed), and event types without a schema (unknown_type), with the number of deliveries. It prints no values; [] stands for the items of a list, and {} for the entries of a map. A name that looks like a value is printed as ….",
     "With the schemas of @svc-webhooks/events, an optional field that is absent is missing too, because these schemas make every field optional. With your schemas, only a required field can be missing.",
-    "New fields are found if a schema describes itself as JSON Schema, as those of zod do from 4.2, or if it removes or refuses fields that it does not declare. For other schemas, a note names the types whose new fields were not checked.",
+    "New fields are found if a schema describes itself as JSON Schema, as zod's schemas do from version 4.2, or if it removes or refuses fields that it does not declare. For other schemas, a note names the types whose new fields were not checked.",
     "Exits with 1 if there is drift. With --json, prints { deliveries, skipped, drift: [{ type, change, path?, expected?, found?, count, of }], unchecked }.",
   ],
   examples: [
@@ -70,7 +70,7 @@ export const drift = command({
     context.signal.throwIfAborted();
     if (counts.deliveries === 0) {
       throw new UsageError(
-        "The files contain no genuine request with a JSON object.",
+        "The files contain no genuine request whose body is a JSON object.",
         useCaptureFile,
       );
     }
@@ -80,7 +80,9 @@ export const drift = command({
       linesOf(rows, counts.deliveries, context),
     );
     if (!context.json && counts.skipped > 0) {
-      note(`Requests that are not genuine, or whose body is not a JSON object: ${counts.skipped}.`);
+      note(
+        `Requests that were skipped, because they are not genuine or their body is not a JSON object: ${counts.skipped}.`,
+      );
     }
     if (!context.json && unchecked.size > 0) {
       note(
@@ -106,7 +108,7 @@ function linesOf(rows: readonly Row[], deliveries: number, { stdout }: Pick<Cont
   );
 }
 
-/** Returns the event of a request and its type, or undefined if its body is not a JSON object. */
+/** Resolves to the event in a request and the event's type, or to undefined if the body is not a JSON object. */
 async function eventIn(captured: Captured, { scheme }: Sender) {
   const event = objectIn(captured.body);
   return event && { type: (await identityOf(scheme, captured)).type, event };

@@ -70,9 +70,9 @@ export const emailsSend = command({
 });
 
 /**
- * Returns the body of the email.
+ * Resolves to the text or HTML body of the email, or to undefined if no option selects it.
  *
- * @throws UsageError (as a rejection) if the body is given as text and as a file, or the file cannot be read
+ * @throws UsageError (as a rejection) if both options are given, the text is `-`, or the file cannot be read
  */
 async function bodyOf(
   name: "text" | "html",
@@ -87,7 +87,7 @@ async function bodyOf(
   }
   if (text === "-") {
     throw new UsageError(
-      `--${name} is the body itself, so it does not read stdin.`,
+      `--${name} is the body itself, so - does not stand for stdin.`,
       `To read the body from stdin, write --${name}-file -.`,
     );
   }

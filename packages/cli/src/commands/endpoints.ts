@@ -85,7 +85,7 @@ export const endpointsRotateSecret = command({
       const [id = ""] = context.args;
       const rotated = await webhookEndpoints.rotateSecret(id, { signal: context.signal });
       const done = `The secret of ${id} was rotated.`;
-      const fix = `Rotate it again with svc-webhooks endpoints rotate-secret ${id}, give the receiver the new secret, and redeliver the deliveries that it refused in the meantime with svc-webhooks events redeliver-failed ${id}.`;
+      const fix = `Rotate it again with svc-webhooks endpoints rotate-secret ${id}, give the receiver the new secret, and run svc-webhooks events redeliver-failed ${id} to redeliver the deliveries that it refused in the meantime.`;
       return showSecret(context, rotated, newSecret(rotated, done, fix));
     }),
 });

@@ -70,7 +70,7 @@ interface Wanted {
   readonly status: string | undefined;
 }
 
-/** Returns the newest deliveries that match the filters, at most `most`. */
+/** Resolves to the newest deliveries that match the filters, at most `most`. */
 async function read(
   { webhookEvents }: Client,
   { endpoint: webhook_endpoint_id, status }: Wanted,
@@ -89,7 +89,7 @@ async function read(
 const isWanted = (event: WebhookEvent, status: string | undefined) =>
   status === undefined || event.status === status;
 
-/** Returns the newest 100 deliveries, and older ones as long as they are not known. */
+/** Resolves to the newest 100 deliveries, followed by older ones up to the first in `known`, if it is not empty. */
 async function newestOf(
   deliveries: FollowDeliveries,
   known: ReadonlyMap<string, string>,
@@ -110,10 +110,10 @@ const stateOf = ({ status, attempts }: WebhookEvent) => `${String(status)} ${Str
 const statesOf = (deliveries: readonly WebhookEvent[]) =>
   new Map(deliveries.map((one) => [one.delivery_id, stateOf(one)]));
 
-/** A delivery with the result of its last attempt, if the service is a sandbox. */
+/** A delivery, with the result of its last attempt if the service is a sandbox. */
 type Listed = WebhookEvent & { readonly last_response?: string };
 
-/** Adds the result of the last attempt to each of the first 100 deliveries. */
+/** Adds the result of the last attempt to each of the first 100 deliveries, if the service is a sandbox. */
 async function withLastResponses(
   client: Client,
   deliveries: readonly WebhookEvent[],

@@ -56,7 +56,7 @@ export const eventsGet = command({
     }),
 });
 
-/** @throws Failure `not_found` (as a rejection) */
+/** Resolves to the newest delivery of an event, or rejects with the Failure `not_found`. */
 async function find(
   { webhookEvents }: Client,
   event_id: string,

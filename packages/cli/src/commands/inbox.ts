@@ -11,7 +11,7 @@ import { paint } from "../paint.js";
 const typeOption = {
   type: "string",
   value: "type",
-  text: "only events of this type",
+  text: "only jobs of this event type",
 } as const;
 
 export const inboxCheck = command({
@@ -34,12 +34,12 @@ export const inboxCheck = command({
     }),
 });
 
-/** Fails unless the problems are a list of texts. A deployment would read another value as no problems. */
+/** Throws a Failure unless the problems are a list of texts, because any other value could look like success. */
 function assertTexts(problems: unknown): asserts problems is readonly string[] {
   if (Array.isArray(problems) && problems.every((problem) => typeof problem === "string")) return;
   throw new Failure(
     "inbox_failed",
-    "`check` of --admin returned no list of texts.",
+    "`check` of --admin did not return a list of texts.",
     "Export an inbox of @svc-webhooks/pg-boss or @svc-webhooks/bullmq.",
   );
 }
@@ -55,7 +55,7 @@ export const inboxStats = command({
       type: "string",
       default: "15m",
       value: "duration",
-      text: "exit with 1 if the oldest job that is ready to run is older",
+      text: "exit with 1 if the oldest job that is ready to run is older than this",
     },
     ...adminOptions,
   },
@@ -77,13 +77,13 @@ export const inboxStats = command({
   },
 });
 
-/** Fails unless all counts are numbers. A monitor would read other values as an empty queue. */
+/** Throws a Failure unless all counts are whole numbers. A monitor could read any other value as an empty queue. */
 function assertNumbers(counts: Readonly<Record<string, unknown>>): void {
   const wrong = Object.entries(counts).find(([, value]) => !Number.isInteger(value));
   if (!wrong) return;
   throw new Failure(
     "inbox_failed",
-    `\`stats\` of --admin returned no number of ${wrong[0]} jobs.`,
+    `\`stats\` of --admin did not return the number of ${wrong[0]} jobs.`,
     "Export the `admin` of an inbox.",
   );
 }
@@ -109,7 +109,7 @@ export const inboxList = command({
       value: "number",
       text: "maximum number of jobs to print",
     },
-    after: { type: "string", value: "id", text: "only jobs after this one in the list" },
+    after: { type: "string", value: "id", text: "only jobs after the job with this id" },
     ...adminOptions,
   },
   run(context) {
@@ -131,7 +131,7 @@ export const inboxList = command({
 
 const columns = ["id", "type", "state", "attempts", "received_at", "error"] as const;
 
-/** A job as the command prints it. */
+/** A job as the commands print it. */
 type Shown = ReturnType<typeof shown>;
 
 const shown = ({ id, key, type, deliveryId, state, receivedAt, attempts, error }: InboxEntry) => ({
@@ -145,7 +145,7 @@ const shown = ({ id, key, type, deliveryId, state, receivedAt, attempts, error }
   error: error ?? null,
 });
 
-/** Another application may have written a job with any value. */
+/** Returns a time in ISO 8601, or null if it is invalid, because another application may have written the job. */
 function isoTime(ms: number): string | null {
   const time = new Date(ms);
   return Number.isNaN(time.getTime()) ? null : time.toISOString();
@@ -181,7 +181,7 @@ const notFound = (id: string) =>
     "To see the dead letters, run svc-webhooks inbox list.",
   );
 
-/** Changes one dead letter. */
+/** Awaits the change of a job. Rejects with a Failure that states the reason if the job was not changed. */
 async function change(admin: InboxAdmin, id: string, isChanged: Promise<boolean>): Promise<void> {
   if (await isChanged) return;
   const entry = await admin.get(id);
@@ -190,13 +190,13 @@ async function change(admin: InboxAdmin, id: string, isChanged: Promise<boolean>
     throw new Failure(
       "not_changed",
       `The queue did not change the job ${id}, which is dead.`,
-      "It may have run a moment ago, so try again. A letter that did not come from the queue of the inbox can only be discarded.",
+      "It may have run a moment ago, so try again. A dead letter that did not come from the inbox's queue can only be discarded.",
     );
   }
   throw new Failure(
     "not_dead",
     `The job ${id} is ${entry.state}.`,
-    "Only dead letters can be retried or discarded, and jobs that wait for their next attempt can be retried.",
+    "Only dead letters can be discarded. Dead letters, and jobs that wait for their next attempt, can be retried.",
   );
 }
 
@@ -204,7 +204,7 @@ export const inboxRetry = command({
   usage: "<id>",
   args: ["id"],
   details: [
-    "Runs a dead letter again, with its attempts counted from zero, or a job now that waits for its next attempt.",
+    "Runs a dead letter again, with its attempts counted from zero, or immediately runs a job that waits for its next attempt.",
   ],
   examples: ["svc-webhooks inbox retry 8f1c…"],
   options: adminOptions,
@@ -240,7 +240,7 @@ export const inboxDiscard = command({
 export const inboxRelease = command({
   usage: "--rate <number> [--stop-after <number>] [--type <type>]",
   details: [
-    "Runs dead letters again, oldest first and at a limited rate, for example after a fix has been deployed. Ctrl-C stops the release; the remaining dead letters stay as they are. Exits with 1 if --stop-after released jobs have failed again. With --json, prints { released, failed_again }.",
+    "Runs dead letters again, oldest first and at a limited rate, for example after a fix has been deployed. Ctrl-C stops the release; the remaining dead letters stay as they are. Exits with 1 if the limit of --stop-after was reached. With --json, prints { released, failed_again }.",
   ],
   examples: ["svc-webhooks inbox release --rate 5 --stop-after 10"],
   options: {

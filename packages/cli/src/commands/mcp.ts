@@ -72,7 +72,7 @@ export const mcp = command({
     if (given.sandbox && given["base-url"] !== undefined) {
       throw new UsageError(
         "--sandbox and --base-url were both given.",
-        "Use --sandbox to start a sandbox, or --base-url for a service that runs already.",
+        "Use --sandbox to start a sandbox, or --base-url for a service that is already running.",
       );
     }
     const port = wholeNumber("--port", given.port, 0, 65_535);
@@ -122,7 +122,7 @@ async function load(): Promise<McpModule> {
   }
 }
 
-/** Returns whether the package itself is missing, not one of its dependencies. */
+/** Returns whether an import failed because the package itself is missing, rather than one of its dependencies. */
 const isMissing = (error: unknown): boolean => {
   const { code, message } = error as NodeJS.ErrnoException;
   const codes = ["MODULE_NOT_FOUND", "ERR_MODULE_NOT_FOUND"];

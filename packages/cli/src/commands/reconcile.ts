@@ -10,10 +10,10 @@ import { loadRecords } from "../reconcile/receiver.js";
 import { jsonOf, linesOf, problemsOf } from "../reconcile/report.js";
 import { walk } from "../reconcile/walk.js";
 
-/** The longest `retainMs` of a receiver. */
+/** The largest `retainMs` that a receiver accepts. */
 const longestMs = 365 * 86_400_000;
 
-/** Records that expire during the walk would be reported as lost. */
+/** The time to reserve for the walk, in milliseconds: records that expire during it would be reported as lost. */
 const longestWalkMs = 3_600_000;
 
 const options = {
@@ -31,13 +31,13 @@ const options = {
   endpoint: {
     type: "string",
     value: "id",
-    text: "the endpoint (we_…); default: the only active one of a sandbox",
+    text: "id of the endpoint (we_…); default: the sandbox's only active endpoint",
   },
   since: {
     type: "string",
     default: "6d",
     value: "duration",
-    text: "compare deliveries up to this age; less than the receiver's retainMs",
+    text: "compare deliveries up to this age; must not exceed --retain",
   },
   retain: {
     type: "string",
@@ -49,12 +49,12 @@ const options = {
     type: "string",
     default: "15m",
     value: "duration",
-    text: "do not judge younger deliveries; longer than the sender retries",
+    text: "do not judge younger deliveries; should exceed the time for which the sender retries",
   },
   silence: {
     type: "string",
     value: "duration",
-    text: "exit with 1 if the newest delivery is older (default: any age is fine)",
+    text: "exit with 1 if the newest delivery is older than this (default: any age is fine)",
   },
   type: {
     type: "string",
@@ -62,11 +62,11 @@ const options = {
     value: "type",
     text: "judge only events of this type, if the receiver has no handler for others; may be repeated",
   },
-  redeliver: { type: "boolean", text: "request another attempt of each missing delivery" },
+  redeliver: { type: "boolean", text: "request another attempt for each missing delivery" },
   "max-redeliver": {
     type: "string",
     value: "number",
-    text: "maximum number of deliveries to request (default: 1000)",
+    text: "maximum number of deliveries to request again (default: 1000)",
   },
   ...serviceOptions,
 } as const;
@@ -95,7 +95,7 @@ export const reconcile = command({
     const comparedMs = comparedOf(sinceMs, retainMs, given);
     if (graceMs >= comparedMs) {
       throw new UsageError(
-        `--grace ${given.grace} is not shorter than the compared time, so no delivery would be judged.`,
+        `--grace ${given.grace} is not shorter than the compared period, so no delivery would be judged.`,
         "Raise --since, or shorten --grace.",
       );
     }
@@ -137,13 +137,14 @@ export const reconcile = command({
   },
 });
 
-/** Refuses an empty id, which a service may read as all endpoints, and a pattern, which equals no type. */
+/** Refuses an empty id, which a service may read as all endpoints, and a type that is empty or a pattern. */
 function assertNamed(given: {
   readonly endpoint: string | undefined;
   readonly type: readonly string[];
 }) {
   if (given.endpoint === "") {
-    const fix = "Pass the endpoint's id, as --endpoint we_…. Its variable may not be set.";
+    const fix =
+      "Pass the endpoint's id, as --endpoint we_…. If it comes from a variable, set the variable.";
     throw new UsageError("--endpoint is empty.", fix);
   }
   const wrong = given.type.find((type) => type === "" || type.includes("*"));
@@ -155,7 +156,7 @@ function assertNamed(given: {
   }
 }
 
-/** Returns the most deliveries to request again, or undefined to report only. */
+/** Returns the maximum number of deliveries to request again, or undefined if the command only reports. */
 function maxOf(redeliver: boolean, max: string | undefined): number | undefined {
   if (max !== undefined && !redeliver) {
     throw new UsageError("--max-redeliver has no effect without --redeliver.", "Add --redeliver.");
@@ -164,7 +165,7 @@ function maxOf(redeliver: boolean, max: string | undefined): number | undefined 
   return max === undefined ? 1_000 : wholeNumber("--max-redeliver", max, 1, 1e9);
 }
 
-/** Returns the age of the oldest deliveries whose records are still there at the end of the walk. */
+/** Returns the age of the oldest deliveries to compare: `sinceMs`, or less so that their records outlive the walk. */
 function comparedOf(
   sinceMs: number,
   retainMs: number,
@@ -172,7 +173,7 @@ function comparedOf(
 ): number {
   if (sinceMs > retainMs) {
     throw new UsageError(
-      `--since ${since} is longer than records live (--retain ${retain}), so older deliveries would be reported as lost.`,
+      `--since ${since} is longer than records are kept (--retain ${retain}), so older deliveries would be reported as lost.`,
       "Shorten --since, or pass the retainMs of your receiver as --retain.",
     );
   }

@@ -30,7 +30,7 @@ const options = {
 
 type RedactContext = Context<typeof options>;
 
-/** A request that is not in the output. */
+/** A request that is missing from the output, and the reason. */
 interface LeftOut {
   readonly line: number;
   readonly reason: string;
@@ -47,8 +47,8 @@ export const redact = command({
   usage: "<file>… --out <folder> [--keep <name>] [--scheme <name>]",
   rest: "file",
   details: [
-    "Reads files written by svc-webhooks listen --save, or the .jsonl files of folders, and writes their genuine requests to files of the same name in another folder, without personal data and secrets. The requests are signed again with a public test secret, which is printed, so they verify as fixtures.",
-    "Every string and number becomes a substitute of its shape: an email address becomes another one at example.test, a date another date, and of a URL only the scheme stays. In one run, equal values get equal substitutes. They depend on a random key that is not stored. The names of entries in maps are substituted too.",
+    "Reads files written by svc-webhooks listen --save, or the .jsonl files of folders, and writes their genuine requests to files of the same name in another folder, without personal data or secrets. The requests are signed again with a public test secret, which is printed, so they verify as fixtures.",
+    "Every string and number is replaced with a substitute of the same shape: an email address with another one at example.test, and a date with another date. Of a URL, only the scheme stays. In one run, equal values get equal substitutes, which depend on a random key that is not stored. The names of entries in maps are replaced too.",
     "These stay: the sender's ids in delivery headers, event types under type, event, event_type, object and action, times under names such as created_at and timestamp, values of enumerations in the schemas, true, false, null, 0 and 1, and what --keep names. The output lists the names under which values stayed. The path and all other headers are removed.",
     "Bodies that are compressed, not UTF-8, or neither JSON nor an HTML form are not written. Exits with 1 if a genuine request was left out. With --json, prints { secret, files: [{ file, out, saved, left_out: [{ line, reason }] }], kept: [{ name, count }] }.",
   ],
@@ -60,13 +60,16 @@ export const redact = command({
   async run(context) {
     const { args, options: given, note, show } = context;
     if (args.includes("-")) {
-      throw new UsageError("Stdin cannot be read twice.", "Pass the name of a capture file.");
+      throw new UsageError(
+        "This command reads its input twice, so it cannot read stdin.",
+        "Pass the name of a capture file.",
+      );
     }
     const files = args.flatMap(filesAt);
     const vocabulary = vocabularyOf(await schemasOf(given.schemas, context.signal));
     const redactor = createRedactor({ keep: given.keep, vocabulary });
     const fixtures = createFixtures(senderOf(given), redactor);
-    // Nothing is written if a file has a line that is not a request.
+    // Reads all files first, so that nothing is written if one of them has a line that is not a request.
     for (const file of files) {
       const requests = requestsIn(file, context);
       while ((await requests.next()).done !== true) context.signal.throwIfAborted();
@@ -87,7 +90,7 @@ export const redact = command({
       [
         ...written.map(({ out, saved }) => `${excerpt(out, 200)}  ${saved} saved`),
         keptText(kept),
-        `They verify with the secret ${secret}`,
+        `The fixtures verify with the secret ${secret}`,
       ],
       secret,
     );
@@ -100,7 +103,7 @@ export const redact = command({
   },
 });
 
-/** Returns the name of a file if it consists of words and dates, and otherwise a substitute. */
+/** Returns the name of a file if it consists of words and dates, and otherwise a substitute without personal data. */
 const fileNameOf = (name: string, redactor: Redactor): string =>
   /^[a-z]+(?:[ ._-](?:[a-z]+|\d{1,4})){0,8}$/i.test(name)
     ? name
@@ -130,7 +133,7 @@ async function write(
   return { file, out, saved, left_out };
 }
 
-/** @throws UsageError if a file exists, or two inputs have the same name */
+/** @throws UsageError if an output file already exists, or if two inputs have the same output file */
 function assertNew(outs: readonly string[]): void {
   const twice = outs.find((out, index) => outs.indexOf(out) < index);
   if (twice !== undefined) {
@@ -147,7 +150,7 @@ function assertNew(outs: readonly string[]): void {
   );
 }
 
-/** @throws UsageError if the folder cannot be created */
+/** Creates a folder if it is missing, or throws a UsageError if it cannot be used. */
 function createFolder(folder: string): void {
   try {
     mkdirSync(folder, { recursive: true });

@@ -63,7 +63,7 @@ export const replay = command({
   args: ["file"],
   details: [
     "Sends the requests in a file written by svc-webhooks listen --save (- reads stdin). Each body is sent byte for byte, with the documented headers, Idempotency-Key and Content-Type. Every request goes to the given URL; saved paths are ignored, and redirects are not followed.",
-    "Without --resign, the signatures come from the file, so the receiver needs the secret that they were made with. A receiver that recognizes duplicates does not handle a delivery that it has already handled.",
+    "Without --resign, the signatures come from the file, so the receiver needs the secret that they were made with. A receiver that recognizes duplicates does not handle a delivery again.",
     "With --scheme, the file contains requests from that sender, and all their headers are sent except connection headers, cookies and Authorization. --resign replaces the signature headers with new ones made with the secret; the body, the delivery id and the event type stay the same.",
     "Prints a line for each request that did not get a 2xx, and a summary. With --json, prints a line for every request: { line, delivery_id, status, error?, outcome?, bytes, sha256, ms }. Exits with 1 unless every request got a 2xx.",
   ],
@@ -83,9 +83,9 @@ export const replay = command({
 
     const progress = createProgress(context);
     const counts = { sent: 0, succeeded: 0, failed: 0 };
-    /** The number of requests that were refused when they arrived, and are signed again. */
+    /** The number of requests that were refused when they were saved, but are now signed again. */
     let refused = 0;
-    /** The number of lines that are not requests, which count as failed although nothing was sent. */
+    /** The number of lines that are not requests. They count as failed, although nothing is sent for them. */
     let unreadable = 0;
     const running = new Set<Promise<void>>();
     const write = (value: object, lines: readonly Line[]) => {
@@ -207,7 +207,7 @@ async function send(
 
 const mostResponseBytes = 65_536;
 
-/** Returns the status of a response, and the outcome that its body states if the request was refused. */
+/** Resolves to the status of a response, and, from status 300 on, to the outcome in its body if there is one. */
 async function resultOf(response: IncomingMessage) {
   const { statusCode: status = 0, headers } = response;
   response.on("error", () => {});

@@ -23,7 +23,7 @@ export const sandbox = command({
     try {
       return await runCommand(options, { stdout, signal, json, env });
     } catch (error) {
-      // The sandbox rejected the value of an option.
+      // An error with a code means that the sandbox rejected the value of an option.
       if (error instanceof Error && codeOf(error) !== undefined)
         throw new UsageError(error.message, hint);
       throw error;

@@ -9,7 +9,7 @@ interface Options {
   readonly to: string;
 }
 
-/** Raises an event. Resolves with the lines to print. */
+/** Causes an event. Resolves to the names and values to print. */
 type Trigger = (
   client: Client,
   options: Options,
@@ -22,7 +22,7 @@ const sendEmail: Trigger = async ({ emails }, { from, to }, signal) => {
   return { send_id, status };
 };
 
-/** The functions that raise events, by type. */
+/** The functions that cause events, by event type (assumption A-04). */
 const triggers: Readonly<Record<string, Trigger>> = {
   "email.sent": sendEmail,
   "email.delivered": sendEmail,
@@ -72,7 +72,7 @@ export const trigger = command({
       show({ type, ...done }, fields({ type, ...done }));
       return 0 as const;
     };
-    // The command sends an email, so a service on another machine must be allowed explicitly.
+    // The command sends an email or adds a domain, so a service on another machine must be allowed explicitly.
     return withService(context, run, true);
   },
 });

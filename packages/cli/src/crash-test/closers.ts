@@ -14,7 +14,7 @@ export function createClosers(): Closers {
         try {
           await close();
         } catch {
-          // The process, database or server has probably ended by itself.
+          // The error is ignored, because the process, database or server has probably ended by itself.
         }
       }
     },

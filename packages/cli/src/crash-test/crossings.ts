@@ -1,33 +1,33 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { Recorder, type Crossing, type Fault, type Recorded } from "@svc-webhooks/crash-test";
 
-/** How long an exchange is held before a SIGKILL, in milliseconds, while others pass. */
+/** How long an exchange is held before the server is killed, in milliseconds, so that others can finish. */
 const holdMs = 500;
 
-/** The facts of an exchange that its proxy knows. */
+/** The facts about an exchange that its proxy supplies. */
 export interface ExchangeFacts extends Pick<
   Crossing,
   "name" | "kind" | "effects" | "reads" | "isRequest"
 > {
   readonly key?: string | undefined;
   readonly transaction?: number | undefined;
-  /** Whether the same exchange may be repeated without another effect, as `PUT` and `DELETE`: it has this identity. */
+  /** Identifies equal exchanges that together have one effect, such as a repeated `PUT` or `DELETE`. */
   readonly identity?: string | undefined;
 }
 
 export interface Execution {
-  /** The message of an error that the other side responded with. */
+  /** The message of the error with which the other side responded. */
   readonly error?: string | undefined;
   readonly note?: string | undefined;
 }
 
-/** An exchange on its way. */
+/** An exchange that has arrived at its proxy and is in progress. */
 export interface Passing {
-  /** Whether the request is to be sent on. Otherwise the connection breaks, unless the request is refused. */
+  /** Whether the proxy must forward the request. Otherwise, it breaks the connection or refuses the request. */
   readonly isSent: boolean;
   /** Whether the proxy responds with `refusal` in place of the service. Only HTTP requests are refused. */
   readonly isRefused: boolean;
-  /** Marks the request as executed. Resolves to whether the reply is to be forwarded. Otherwise the connection breaks. */
+  /** Marks the request as executed. Resolves to true to forward the reply, or to false to break the connection. */
   readonly executed: (execution?: Execution) => Promise<boolean>;
   /** Marks the exchange as undone by a rollback. */
   readonly undo: () => void;
@@ -35,15 +35,15 @@ export interface Passing {
   readonly broken: () => void;
 }
 
-/** The actions of faults on processes. */
+/** The actions that faults perform on processes. */
 export interface FaultActions {
   /** Ends all processes of the server with SIGKILL. Resolves when they have exited. */
   readonly kill: (process: string) => Promise<void>;
-  /** Stops the server with SIGSTOP. Resolves after another process was acknowledged and this one continues. */
+  /** Stops the server with SIGSTOP. Resolves when it continues, after another server has acknowledged an event. */
   readonly freeze: (process: string) => Promise<void>;
 }
 
-/** The part of the exchanges that a proxy uses. */
+/** The part of `Crossings` that a proxy uses. */
 export type Exchanges = Pick<Crossings, "arrive" | "beginTransaction" | "endTransaction">;
 
 /** Numbers the exchanges of all proxies in one history, and injects each fault at its point. */
@@ -58,14 +58,14 @@ export class Crossings {
   #startedAt: number | undefined;
   #changedAt = performance.now();
 
-  /** @param names the names of the exchanges of the undisturbed history */
+  /** @param names the names of the exchanges in the undisturbed history, or none in that history itself */
   constructor(faults: readonly Fault[], names: readonly string[], actions: FaultActions) {
     this.recorder = new Recorder(faults, () => this.#ms());
     this.#names = names;
     this.#actions = actions;
   }
 
-  /** Starts the clock: exchanges count from now. */
+  /** Starts the clock. From now on, exchanges are numbered. */
   begin(): void {
     this.#startedAt = performance.now();
     this.#changedAt = this.#startedAt;
@@ -75,7 +75,7 @@ export class Crossings {
     return Math.round(performance.now() - (this.#startedAt ?? performance.now()));
   }
 
-  /** Numbers a transaction that a process begins. Its calls belong to the transaction until it ends. */
+  /** Returns the number of a new transaction. Until it ends, the process's calls belong to it. */
   beginTransaction(process: string): number {
     this.#transactions += 1;
     this.#open.set(process, this.#transactions);
@@ -86,12 +86,12 @@ export class Crossings {
     this.#open.delete(process);
   }
 
-  /** Returns the exchanges that have not ended, by number. */
+  /** Returns the numbers of the exchanges that have not ended. */
   pending(): readonly number[] {
     return [...this.#pending];
   }
 
-  /** Resolves to true when no exchange has begun or ended for this long, or to false after `mostMs`. */
+  /** Resolves to true when no exchange is pending or has changed for `quietMs`, or to false after `mostMs`. */
   async quiet(quietMs: number, mostMs: number, signal: AbortSignal): Promise<boolean> {
     const start = performance.now();
     for (;;) {
@@ -102,10 +102,10 @@ export class Crossings {
     }
   }
 
-  /** Numbers an exchange, and injects the fault before it, if it has one. */
+  /** Numbers an exchange, and injects the fault at the point before it, if there is one. */
   async arrive(process: string, { identity, ...facts }: ExchangeFacts): Promise<Passing> {
     const at = this.recorder.attempts.findLastIndex((attempt) => attempt.process === process);
-    // A process that has no delivery yet may poll.
+    // A process without a delivery so far may be polling, so its exchanges without effects are not numbered.
     const isIdle = at === -1 && facts.effects.length === 0;
     if (this.#startedAt === undefined || isIdle) return uncounted;
     const crossing = this.recorder.add({
@@ -145,10 +145,10 @@ export class Crossings {
     return true;
   }
 
-  /** Injects the fault of a point, if it has one. Resolves to whether the request or reply continues. */
+  /** Injects the fault before or after an exchange, if there is one. Resolves to whether to forward the message. */
   async #inject(crossing: Recorded, isAfter: boolean): Promise<boolean> {
     const fault = this.recorder.faultAt(crossing, isAfter);
-    // The exchange may be another one than in the undisturbed history.
+    // Injects no fault if the exchange with this number was a different one in the undisturbed history.
     const name = this.#names[crossing.n - 1];
     if (!fault || (this.#names.length > 0 && name !== crossing.name)) return true;
     const { process } = crossing;
@@ -166,7 +166,7 @@ export class Crossings {
     return !isBroken || this.#reject(crossing);
   }
 
-  /** Marks a call as rejected, later than it was executed. */
+  /** Ends an exchange as rejected, at a time after its execution. */
   #reject(crossing: Recorded): false {
     crossing.isRejected = true;
     crossing.settledMs = Math.max(this.#ms(), (crossing.executedMs ?? -1) + 1);
@@ -187,7 +187,7 @@ export class Crossings {
   }
 }
 
-/** Crossings for a command that is not under test: its exchanges are not numbered and have no faults. */
+/** Returns `Crossings` for a command that is not under test: its exchanges are not numbered and have no faults. */
 export const uncountedCrossings = (): Crossings =>
   new Crossings([], [], { kill: () => Promise.resolve(), freeze: () => Promise.resolve() });
 

@@ -2,22 +2,22 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { addressOf } from "./addresses.js";
 
-/** Files that a server may read itself, without those that only show which variables there are. */
+/** Match the files that a server may read by itself, and, among them, those that only show which variables exist. */
 const envFile = /^\.env(?:\..+)?$/;
 const sample = /\.(?:example|sample|template|dist|vault)$/;
 
 /** A file with variables that contain addresses. */
 export interface EnvFile {
   readonly file: string;
-  /** The names, and `unread` for lines with an address that are not assignments. */
+  /** The names of the variables, and `unread` for lines that contain an address but are not assignments. */
   readonly names: readonly string[];
 }
 
 /**
- * Returns the `.env` files of a folder that contain addresses in variables which the environment does not set. Programs
- * that read such a file keep the variables that are set.
+ * Returns the `.env` files of a folder that contain addresses in variables which this command does not set. Programs
+ * that read such a file do not replace variables that are already set.
  *
- * @param isSet whether the server gets the variable from this command
+ * @param isSet returns whether this command sets the variable for the server
  */
 export function envFilesIn(folder: string, isSet: (name: string) => boolean): readonly EnvFile[] {
   const files = readdirSync(folder).filter((name) => envFile.test(name) && !sample.test(name));
@@ -29,34 +29,34 @@ export function envFilesIn(folder: string, isSet: (name: string) => boolean): re
   });
 }
 
-/** Stands for the name of a line that may consist of secrets. */
+/** Replaces the name of a line that is not an assignment, because the line may contain secrets. */
 const unread = "a line that could not be read";
 
-/** The size of a larger file shows that it has another purpose. */
+/** The size limit of a file, in bytes. A larger file is not read, because it probably has another purpose. */
 const mostBytes = 2 ** 20;
 
 function textOf(path: string): string {
   try {
     const stats = statSync(path);
-    // A FIFO or a device may have no end.
+    // Reads only regular files, because a FIFO or a device may have no end.
     return stats.isFile() && stats.size <= mostBytes
       ? new TextDecoder().decode(readFileSync(path))
       : "";
   } catch {
-    // A file that this user has no permission to read counts as empty.
+    // A file that cannot be read, for example for lack of permission, counts as empty.
     return "";
   }
 }
 
-/** The start of an assignment, as dotenv and Docker Compose read it: `NAME=`, `NAME: ` or `export NAME=`. */
+/** Matches the start of an assignment as dotenv and Docker Compose read it: `NAME=`, `NAME: ` or `export NAME=`. */
 const start = /^[ \t]*(?:export[ \t]+)?([A-Za-z_][\w.-]*)[ \t]*(?:=|:(?=[ \t]))[ \t]*/;
 
-/** A quoted value, which may have several lines. */
+/** Matches a quoted value, which may have several lines. */
 const quoted = /^(["'`])((?:\\.|(?!\1)[^\\])*)\1/s;
 
 /**
- * Returns the assignments of a `.env` file. A line that is not an assignment is returned with an empty name, and its
- * text as the value: `parseEnv` of Node 20 would join it to the next name.
+ * Returns the assignments in a `.env` file. A line that is not an assignment has an empty name, and its text as the
+ * value. `parseEnv` is not used, because in Node 20, it would join such a line to the next name.
  */
 function assignmentsIn(text: string): readonly { readonly name: string; readonly value: string }[] {
   const found: { readonly name: string; readonly value: string }[] = [];

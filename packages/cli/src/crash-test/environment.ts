@@ -4,14 +4,14 @@ import { UsageError } from "../errors.js";
 import { isLoopback } from "../lib/target-rule.js";
 import { addressOf } from "./addresses.js";
 
-/** The way in which a variable's service can be reached during the test. */
+/** How the test handles the service at a variable's address. `unnamed`: no option names the variable. */
 export type Access = "through" | "stub" | "unnamed";
 
 /** A variable that contains an address. */
 export interface Address {
   readonly name: string;
   readonly access: Access;
-  /** The address, without what may be a secret. */
+  /** The address, without parts that may be secret. */
   readonly shown: string;
 }
 
@@ -25,7 +25,7 @@ export interface Through {
 /** An API that this command serves. */
 export interface Stub {
   readonly name: string;
-  /** The path of the URL in the variable, if it has one. */
+  /** The path of the URL in the variable, or an empty string. */
   readonly path: string;
 }
 
@@ -33,14 +33,14 @@ export interface Stub {
 export const isUrl = (value: string) =>
   /^[a-z][a-z0-9+.-]*:\/\//i.test(value) && URL.canParse(value);
 
-/** Variables that clients of PostgreSQL read without being asked to, and those among them that name a place or a user. */
+/** Match variables that clients of PostgreSQL read by default, and those among them that name a place or a user. */
 const ofPostgres = /^PG[A-Z]+$/;
 const ofPlace =
   /^PG(?:HOST|HOSTADDR|PORT|DATABASE|USER|PASSWORD|PASSFILE|SERVICE|SERVICEFILE|SYSCONFDIR)$/;
 
 /**
- * Removes the variables with which a client of PostgreSQL that has no URL reaches a real server, and replaces the host
- * by a folder that does not exist, so that its default is not used either.
+ * Removes the variables that lead a PostgreSQL client without a URL to a real server. Sets `PGHOST` to a folder that
+ * does not exist, so that the client does not use its default host either.
  *
  * @returns the environment, and the names of the variables that named a place or a user
  */
@@ -57,7 +57,7 @@ export function withoutPostgres(env: Context["env"]): {
   };
 }
 
-/** Returns the variables that contain an address, and how each can be reached. */
+/** Returns the variables that contain an address or that an option names, and how the test handles each. */
 export function addressesIn(
   env: Context["env"],
   { through, stub }: { readonly through: readonly string[]; readonly stub: readonly string[] },
@@ -73,7 +73,7 @@ export function addressesIn(
   return [...found, ...absent.map((name): Address => ({ name, access: "stub", shown: "not set" }))];
 }
 
-/** Returns whether a URL's host is this machine. A name that only a resolver knows is not. */
+/** Returns whether a URL's host is certainly this machine. Names other than `localhost` are not looked up. */
 export function isHere({ hostname }: URL): boolean {
   const host = hostname.replace(/^\[(.*)\]$/, "$1");
   const family = isIP(host);
@@ -88,11 +88,11 @@ const kinds: Readonly<Record<string, Through["kind"]>> = {
   "http:": "http",
 };
 
-/** Query parameters that clients prefer to the address in a URL. */
+/** Matches query parameters that clients prefer to the address in a URL. */
 const overriding =
   /^(?:host|hostaddr|port|db|dbname|database|user|username|service|servicefile|socket|unix_?socket(?:_?path)?)$/i;
 
-/** @throws UsageError unless the URL of a service other than HTTP names its one address before its query */
+/** @throws UsageError unless a URL names exactly one host, and no query parameter overrides its address */
 function assertNamesAddress(name: string, { hostname, searchParams }: URL): void {
   const parameter = [...searchParams.keys()].find((key) => overriding.test(key));
   const reason =
@@ -108,7 +108,7 @@ function assertNamesAddress(name: string, { hostname, searchParams }: URL): void
   );
 }
 
-/** Writes into a URL what clients take from variables that are removed: the user and the password. */
+/** Completes a URL with the default port, and the user and password in the variables that `withoutPostgres` removes. */
 function complete(url: URL, { PGUSER = "", PGPASSWORD = "" }: Context["env"]): void {
   url.username ||= encodeURIComponent(PGUSER);
   url.password ||= encodeURIComponent(PGPASSWORD);
@@ -120,7 +120,7 @@ function complete(url: URL, { PGUSER = "", PGPASSWORD = "" }: Context["env"]): v
  *
  * @param isAccepted whether a service that cannot be copied may be used as it is
  * @param template the variable of `--template`, whose database may be on another machine
- * @throws UsageError if a variable is not set, is not a URL, or does not certainly name a server on this machine
+ * @throws UsageError if a variable is not set, is not a URL, or names a service that the test cannot use safely
  */
 export function throughOf(
   names: readonly string[],
@@ -177,7 +177,7 @@ export const stubsOf = (names: readonly string[], env: Context["env"]): readonly
     return { name, path: isUrl(value) ? new URL(value).pathname.replace(/\/$/, "") : "" };
   });
 
-/** Returns the variables that send requests of HTTP clients to the refusing proxy, except those to `ports`. */
+/** Returns the variables that make HTTP clients use the refusing proxy, except for requests to `ports`. */
 export function proxyVariables(
   port: number,
   ports: readonly number[],

@@ -12,21 +12,21 @@ import type { InputContext } from "../lib/read.js";
 import type { HeaderList } from "../lib/target.js";
 import { identityOf, type Identity } from "../schemes/identity.js";
 
-/** The most events of one history. */
+/** The maximum number of events in one history. */
 const mostEvents = 3;
 
-/** An event that the sender delivers, the same one in each history. */
+/** An event that the sender delivers. It is the same in each history. */
 export interface SentEvent {
   readonly type: string;
   readonly body: Uint8Array;
-  /** Returns the headers of an attempt, signed. */
+  /** Resolves to the headers of an attempt, including its signature. */
   readonly headersOf: (attempt: number) => Promise<HeaderList>;
 }
 
-/** Returns the headers of an attempt that depend on its body: its signature, and those that the sender signs with it. */
+/** Resolves to the headers that depend on the body: the signature, and the headers that the sender adds with it. */
 type Signing = (body: Uint8Array, facts: Identity) => Promise<HeaderList>;
 
-/** Signs as the service does, or as a sender of `--scheme`. Deliveries without a secret are not signed. */
+/** Returns a function that signs as the service or the sender of `--scheme` does. Without a secret, it adds nothing. */
 const signingWith =
   (secret: string | undefined, sender: Sender): Signing =>
   async (body, facts) => {
@@ -36,11 +36,11 @@ const signingWith =
   };
 
 /**
- * Makes the events of `--event` and `--deliver`.
+ * Creates the events of `--event` and `--deliver`.
  *
  * @param secret the key that signs. Undefined for deliveries without a signature
  * @param sender the sender of `--scheme`
- * @throws UsageError (as a rejection) unless there are one to three
+ * @throws UsageError (as a rejection) unless there are 1 to 3 events, and all lines of the files are saved requests
  */
 export async function eventsOf(
   types: readonly string[],

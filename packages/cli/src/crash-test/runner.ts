@@ -14,21 +14,21 @@ import { deliver, post } from "./sender.js";
 import type { ServerProcess } from "./server-processes.js";
 import { openWorld, type World, type WorldSettings } from "./world.js";
 
-/** A history ends when there was no exchange for this long, in milliseconds. */
+/** How long a history must be without exchanges before it ends, in milliseconds. */
 const quietMs = 300;
 
-/** How long an exchange may take when all faults are over, in milliseconds. */
+/** How long exchanges may take to end after an event was acknowledged or given up, in milliseconds. */
 const stuckMs = 15_000;
 
-/** How often a history runs whose point has another name than in the undisturbed one. */
+/** How often to try a history whose fault does not happen, because its exchanges differ from the undisturbed ones. */
 const mostTries = 3;
 
-/** The most servers of one history. */
+/** The letters of a history's servers. Their number limits the number of servers. */
 const letters = "ABCDEFGH";
 
 export interface RunnerSettings extends WorldSettings {
   readonly events: readonly SentEvent[];
-  /** The receiver, with the addresses that were checked. Its port is that of no server. */
+  /** The receiver, with the addresses that were checked. Its port may be a placeholder. */
   readonly target: Target;
   readonly signal: AbortSignal;
   readonly note: (text: string) => void;
@@ -37,21 +37,21 @@ export interface RunnerSettings extends WorldSettings {
 /** The last attempt of an event that was not acknowledged. */
 export interface Unacknowledged {
   readonly status: number | undefined;
-  /** The last lines of the server. */
+  /** The last lines that the server printed. */
   readonly lines: readonly string[];
 }
 
 export interface ProcessRunner extends Runner {
-  /** Returns the attempt that was not acknowledged in the last history, if there is one. */
+  /** Returns the last attempt that was not acknowledged in the last history, or undefined. */
   readonly unacknowledged: () => Unacknowledged | undefined;
-  /** Whether an event waited for a lease of another store than ours in PostgreSQL. */
+  /** Returns whether an event waited for a lease, because only those of our PostgreSQL store can be ended early. */
   readonly waitedForLease: () => boolean;
 }
 
 const unusedText = (name: string): string =>
   `${name} was named but never used, so no fault is tried there. Check that your server reads this variable.`;
 
-/** Runs histories with real processes. */
+/** Creates a runner of histories that uses real processes. */
 export function createRunner(settings: RunnerSettings): ProcessRunner {
   let names: readonly string[] | undefined;
   let hasWaited = false;
@@ -80,7 +80,7 @@ export function createRunner(settings: RunnerSettings): ProcessRunner {
   };
 }
 
-/** The servers of a history: the one whose turn it is, and the one that takes over. */
+/** Creates the servers of a history: the active one, and, with `{port}` in the URL, one that waits to take over. */
 function createServers(world: World, hasTemplate: boolean, note: (text: string) => void) {
   const started = new Map<string, ServerProcess>();
   const skipped = new Set<string>();
@@ -102,13 +102,13 @@ function createServers(world: World, hasTemplate: boolean, note: (text: string) 
       started.set(letter, server);
       return server;
     });
-    // It is awaited when its turn comes.
+    // `turn` awaits the promise later. Until then, its rejection must not count as unhandled.
     starting.catch(() => {});
     return starting;
   }
 
   const follow = () => {
-    // Without {port}, the next server needs the port of the one before it.
+    // Starts the next server early only with {port}: otherwise, it needs the port of the server before it.
     if (hasTemplate) waiting ??= start();
   };
 
@@ -118,7 +118,7 @@ function createServers(world: World, hasTemplate: boolean, note: (text: string) 
     skip: (letter: string) => void skipped.add(letter),
     /** Returns whether a server is neither dead nor frozen. */
     isActive: (letter = "") => started.get(letter)?.isAlive() === true && !skipped.has(letter),
-    /** Resolves to the server whose turn it is. */
+    /** Resolves to the active server, or to the next one if the active server has ended or was excluded. */
     async turn(): Promise<ServerProcess> {
       for (;;) {
         if (active?.isAlive() === true && !skipped.has(active.letter)) return active;
@@ -223,7 +223,7 @@ async function runHistory(
     const process = last?.process ?? recorder.attempts.at(-1)?.process ?? "";
     const lines = servers.started.get(process)?.lastLines() ?? [];
     if (last) onUnacknowledged({ status: last.status, lines });
-    // The error of an undisturbed history that is not acknowledged shows them itself.
+    // If an event of an undisturbed history is not acknowledged, the error itself shows the lines.
     if (!isQuiet || (last && faults.length > 0)) {
       for (const line of lines) recorder.note(process, `prints: ${line}`);
     }
@@ -243,7 +243,7 @@ async function runHistory(
   }
 }
 
-/** Returns whether the run that holds an event's lease may continue: its process lives, and its response came first. */
+/** Returns whether the run that holds an event's lease may continue: its server is active and has not finished it. */
 function mayStillRun(
   event: number,
   attempts: History["attempts"],

@@ -1,7 +1,7 @@
 import type { Context } from "../command.js";
 import { conceal } from "../lib/mask.js";
 
-/** Names of variables and of parameters of URLs whose values may be secret. `PWD` alone is the working folder. */
+/** Matches names of variables and URL parameters whose values may be secret, but not `PWD`, the working folder. */
 export const secretName: RegExp =
   /SECRET|TOKEN|KEY|PASS|[^D]_?PWD|AUTH(?!OR)|LOGIN|CREDENTIAL|^sig/i;
 
@@ -13,11 +13,11 @@ const decoded = (text: string): string => {
   }
 };
 
-/** Returns the segments of a path that may be secret, as in the URL of a webhook. Words and versions are not. */
+/** Returns the segments of a path that may be secret, as in a webhook URL: all except short words and versions. */
 export const secretSegments = (path: string): readonly string[] =>
   path.split("/").filter((segment) => !/^(?:[a-z]{0,10}|v\d+)$/.test(segment));
 
-/** A name that other texts may contain, such as the user of a database. */
+/** Matches a name that is not masked, because other texts may contain it, such as the user of a database. */
 const plainName = /^[a-z]+(?:[._-][a-z]+)*$/i;
 
 /** Returns the secrets in the URLs of a value: passwords, users that are keys, and parameters. */
@@ -26,7 +26,7 @@ function secretsIn(value: string): readonly string[] {
   for (const [, scheme = "", user = "", password] of value.matchAll(
     /\b([a-z][a-z0-9+.-]*):\/\/([^\s:/@?#]*)(?::([^\s/]*))?@/gi,
   )) {
-    // The password of many databases for tests is the name of their user, which other texts contain.
+    // A password that equals the user is not masked: many test databases have one, and other texts contain the name.
     if (password && password !== user) found.push(password);
     if (!password && (/^https?$/i.test(scheme) || !plainName.test(user))) found.push(user);
   }
@@ -36,7 +36,7 @@ function secretsIn(value: string): readonly string[] {
   return found;
 }
 
-/** Masks the secrets of the environment in all output: those by name, those in URLs, and the paths of stubs. */
+/** Masks secrets in all output: values of variables named like secrets, secrets in URLs, and secrets in `paths`. */
 export function concealEnvironment(env: Context["env"], paths: readonly string[]): void {
   for (const [name, value = ""] of Object.entries(env)) {
     if (secretName.test(name)) value.split("\n").forEach(conceal);

@@ -4,34 +4,34 @@ import { readUpTo } from "../lib/read.js";
 import type { HeaderList, Target } from "../lib/target.js";
 import type { SentEvent } from "./events.js";
 
-/** The pause between two attempts, in milliseconds. The sender of the design waits for 5 s. */
+/** The pause between two attempts, in milliseconds. It is shorter than the 5 s of `crashTest()`, to save time. */
 const retryMs = 300;
 
-/** How long the sender waits for a response, in milliseconds. The sender of the design waits for 15 s. */
+/** How long the sender waits for a response, in milliseconds. It is shorter than the 15 s of `crashTest()`. */
 const patienceMs = 10_000;
 
-/** The most attempts of an event, besides those that were refused because another one is in flight. */
+/** The maximum number of attempts per event, not counting those refused because another one was in flight. */
 const mostAttempts = 15;
 
-/** The most attempts that may be refused because another one is in flight: those of about a minute. */
+/** The maximum number of attempts per event that are refused because another one is in flight: about one minute's. */
 const mostInFlight = 200;
 
 const longestResponse = 65_536;
 
 export interface AttemptResult {
-  /** Absent if there was no response. */
+  /** The status of the response. Absent if there was none. */
   readonly status?: number | undefined;
   readonly code?: string | undefined;
 }
 
-/** Delivers one attempt to the server that is its turn. Resolves with the result. */
+/** Makes attempt `n` to deliver an event to the active server. Resolves to the result. */
 export type Attempting = (event: number, n: number) => Promise<AttemptResult>;
 
 export interface SendOptions {
   readonly events: readonly SentEvent[];
   readonly isReversed: boolean;
   readonly attempt: Attempting;
-  /** Called after a response that another attempt is in flight. */
+  /** Called after a response which states that another attempt is in flight. */
   readonly onInFlight: (event: number) => Promise<void>;
   readonly onAcknowledged: (event: number) => Promise<void>;
   readonly signal: AbortSignal;
@@ -40,8 +40,8 @@ export interface SendOptions {
 const isAcknowledged = ({ status = 0 }: AttemptResult) => status >= 200 && status < 300;
 
 /**
- * Delivers each event once, in order, and then retries those that are not acknowledged. Resolves to which of them were
- * acknowledged.
+ * Delivers each event once, in order, and then retries those that are not acknowledged. Resolves to whether each event
+ * was acknowledged.
  */
 export async function deliver(options: SendOptions): Promise<readonly boolean[]> {
   const { events, isReversed, attempt, onInFlight, onAcknowledged, signal } = options;

@@ -16,7 +16,7 @@ const startMs = 30_000;
 /** How long a port may stay open after its server has exited, in milliseconds. */
 const releaseMs = 2_000;
 
-/** The most characters of a server's output that are kept, and those of its last lines that are shown. */
+/** The most characters of an output that are kept, of its last lines that are shown, and of each of these lines. */
 const mostOutput = 16_000;
 const mostShown = 700;
 const longestLine = 200;
@@ -28,7 +28,7 @@ export interface ServerProcess {
   readonly isAlive: () => boolean;
   /** Resolves when the main process has exited, with a text such as `exit code 1`. */
   readonly ended: Promise<string>;
-  /** Returns the last lines that it printed, cleaned. */
+  /** Returns the last lines that the server printed, without control characters and secrets. */
   readonly lastLines: () => readonly string[];
   /** Sends a signal to all processes of the server. */
   readonly send: (signal: NodeJS.Signals) => void;
@@ -39,19 +39,19 @@ export interface ServerProcess {
 export interface ServerOptions {
   readonly letter: string;
   readonly command: string;
-  /** The URL, with a port. */
+  /** The URL of the receiver, with the port of this server. */
   readonly url: URL;
   readonly env: NodeJS.ProcessEnv;
   readonly signal: AbortSignal;
   readonly watcher: Watcher;
-  /** Receives the reason why the test cannot continue, although this server was killed. */
+  /** Called if the test cannot continue, because something still listens on the port after this server was killed. */
   readonly fail: (error: Error) => void;
 }
 
 const first = 22_000;
 const count = 10_000;
 
-/** Returns a free port below those that the system assigns to connections. */
+/** Resolves to a free port below the range from which the system assigns ports to connections. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = first + Math.floor(Math.random() * count);
@@ -62,7 +62,7 @@ export async function freePort(): Promise<number> {
       await once(server, "close");
       return port;
     } catch {
-      // The port is in use.
+      // The port is in use, so another one is tried.
     }
   }
 }
@@ -147,7 +147,7 @@ export async function startServer(options: ServerOptions): Promise<ServerProcess
   }
 }
 
-/** Resolves to whether nothing listens at the address of a URL any more, after a short time if something still does. */
+/** Resolves to true when nothing listens at a URL's address, or to false if something still does after `releaseMs`. */
 async function isReleased(url: URL): Promise<boolean> {
   const start = performance.now();
   while (await isOpen(url)) {
@@ -171,12 +171,12 @@ const notEnded = (port: string) =>
     'Start the server in the foreground, in the session of the command: --start "exec node server.js", without setsid, nohup or a service manager.',
   );
 
-/** A line of a stack of Node, Java or .NET, and the line that stands for further ones. */
+/** Matches a line of a stack trace of Node, Java or .NET, and the line that replaces further lines of it. */
 const stackFrame = /^\s+(?:at \S|\.\.\. \d+ )/;
 
 /**
- * Returns the end of an output: whole lines, as many as may be shown. Of a stack, only the first line is kept, so that
- * the message of the error is among them.
+ * Returns the last whole lines of an output, as many as may be shown. Keeps only the first line of a stack trace, so
+ * that the error's message is among the lines.
  */
 export function lastOf(output: string): readonly string[] {
   const lines = output
@@ -193,11 +193,11 @@ export function lastOf(output: string): readonly string[] {
   return last;
 }
 
-/** Writes the last lines of a server for an error. */
+/** Returns a sentence with the last lines of a server, for an error. */
 export const printedText = (lines: readonly string[]): string =>
   lines.length === 0 ? "It printed nothing." : `Its last lines: ${lines.join(" | ")}`;
 
-/** States where a server listens instead, if the system shows it. */
+/** Returns a sentence that states where a server listens instead, or an empty string if this is unknown. */
 function elsewhereText(pid: number | undefined): string {
   const all = pid === undefined ? [] : listenersOf(processesOf(pid) ?? []);
   const places = new Set(all.map(hostAndPort));

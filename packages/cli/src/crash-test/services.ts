@@ -6,7 +6,7 @@ import type { Stub, Through } from "./environment.js";
 import { prepareDatabases } from "./prepare.js";
 import type { Watcher } from "./watcher.js";
 
-/** The services that all histories copy from. */
+/** The databases and Redis servers from which each history gets its own. */
 export interface Services {
   readonly databases: ReadonlyMap<string, DatabaseServer>;
   readonly redis: ReadonlyMap<string, RedisServers>;
@@ -16,12 +16,12 @@ export interface Services {
 export interface ServicesOptions extends Pick<Context, "env" | "signal" | "note"> {
   readonly through: readonly Through[];
   readonly stubs: readonly Stub[];
-  /** The command that fills the empty databases, in place of copies. */
+  /** The command that fills empty databases, which are then used instead of copies. */
   readonly prepare: string | undefined;
   readonly watcher: Watcher;
 }
 
-/** Copies the databases or fills empty ones, and checks the other services. */
+/** Copies the databases, or fills empty ones with `--prepare`, and checks the Redis servers. */
 export async function openServices(options: ServicesOptions): Promise<Services> {
   const { through, prepare, note } = options;
   const closers = createClosers();

@@ -9,13 +9,13 @@ import { UsageError } from "../errors.js";
 import { assertOneOf } from "../lib/one-of.js";
 import { hasGroups } from "../dev/group.js";
 
-/** The words for faults in options: `kill` is the fault `crash` of a report, whose name is accepted, too. */
+/** Returns the kind of a fault from a word in an option: `kill` stands for `crash`, which is accepted too. */
 const kindOf = (word: string): string => (word === "kill" ? "crash" : word);
 
-/** The faults that this form can inject. */
+/** The faults that this command can inject. */
 const words: readonly string[] = ["kill", "fail", "lost_reply", "refuse", "freeze"];
 
-/** @throws UsageError for an unknown fault, and for `freeze` on Windows */
+/** Parses `--faults`. Throws a UsageError for an unknown fault, and for `freeze` on Windows. */
 export function faultsOf(text: string): readonly FaultKind[] {
   const given = text.split(",").map((word) => word.trim());
   for (const word of given) assertOneOf("--faults", word === "crash" ? "kill" : word, words);
@@ -25,7 +25,7 @@ export function faultsOf(text: string): readonly FaultKind[] {
   return faultKinds.filter((kind) => given.map(kindOf).includes(kind));
 }
 
-/** Reads `--at`, such as `kill@3`. Returns the text that a search reads. */
+/** Parses `--at`, such as `kill@3`, and returns it in the form that `search` accepts, or throws a UsageError. */
 export function pointOf(text: string): string {
   const faults = readFaults(text.replaceAll("kill@", "crash@"));
   if (faults && faults.length === 1 && words.map(kindOf).includes(faults[0]?.kind ?? ""))
@@ -36,7 +36,7 @@ export function pointOf(text: string): string {
   );
 }
 
-/** The words of a report and of errors: `kill`, and the options of this command. */
+/** The words that reports and errors use: `kill` instead of `crash`, and the options of this command. */
 export const commandWords: Words = {
   only: "`--at`",
   accept: "--accept",

@@ -10,10 +10,10 @@ import type { Watcher } from "./watcher.js";
 const drainMs = 200;
 
 /**
- * Runs a command of the user in a shell. Resolves with its stdout when the command has exited, even if a process that
- * it has left holds its output open.
+ * Runs a command of the user in a shell. Resolves to its stdout when the command has exited, even if a process that it
+ * started still holds the output open.
  *
- * @throws Failure (as a rejection) `command_failed`
+ * @throws Failure (as a rejection) `command_failed` unless the command exits with 0
  */
 export async function runShell(
   flag: string,
@@ -42,7 +42,7 @@ export async function runShell(
   try {
     const closed = once(child, "close").catch(() => {});
     const [code] = (await once(child, "exit")) as [number | null];
-    // What the command has written before it exited is read before the immediate, even if this process was busy.
+    // After the pause, waits until output that has arrived is read, even if this process was busy.
     await Promise.race([closed, pause(drainMs).then(() => immediate())]);
     signal.throwIfAborted();
     if (code === 0) return output.stdout;

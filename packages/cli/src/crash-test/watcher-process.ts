@@ -3,13 +3,13 @@ import { createInterface } from "node:readline";
 import { endSession, killMarked } from "./ending.js";
 
 /*
- * A process that outlives the command, even if SIGKILL ends it: the end of stdin is the end of the command. It then
- * ends all processes that the command has left, and deletes its temporary folders.
+ * A process that outlives the command, even if SIGKILL ends the command. When its stdin ends, the command has ended: it
+ * then ends all processes that the command has left, and deletes the command's temporary folders.
  */
 
 const left = new Set<string>();
 
-// The watcher ends only when the command does, even in a container that sends SIGTERM to every process.
+// Ignores signals, so that the watcher outlives the command even in a container that sends SIGTERM to every process.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => {});
 
 for await (const line of createInterface({ input: process.stdin })) {

@@ -7,7 +7,7 @@ import { hasGroups } from "../dev/group.js";
 /** A process or folder that a run would leave behind after SIGKILL, written as a kind and a value. */
 export type Leavable = `session ${number}` | `folder ${string}`;
 
-/** A process that cleans up when the command ends, even if SIGKILL ends it. */
+/** A process that cleans up when the command ends, even if SIGKILL ends the command. */
 export interface Watcher {
   /** The value of `markVariable` in all processes of this run. */
   readonly mark: string;
@@ -28,7 +28,7 @@ export async function startWatcher(): Promise<Watcher> {
   const exited = once(child, "exit");
   const mark = randomBytes(8).toString("hex");
   const write = (line: string) => void child.stdin.write(`${line}\n`);
-  // A watcher that was killed has no further use.
+  // Ignores errors, because nothing can be written to a watcher that was killed.
   child.stdin.on("error", () => {});
   write(`+mark ${mark}`);
   return {

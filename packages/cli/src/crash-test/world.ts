@@ -20,7 +20,7 @@ import { runShell } from "./shell.js";
 import { respondAsStub } from "./stub-server.js";
 import type { Watcher } from "./watcher.js";
 
-/** The settings of all histories. */
+/** The settings that all histories share. */
 export interface WorldSettings {
   readonly start: string;
   /** The URL of the receiver, perhaps with `{port}`. */
@@ -40,7 +40,7 @@ export interface World {
   readonly databases: readonly OwnDatabase[];
   /** The accesses that the proxies refused, each as a phrase for the report. */
   readonly refused: ReadonlySet<string>;
-  /** The variables whose services had no exchange with a server, in their order. */
+  /** Returns the variables whose services had no exchange with a server, in the order of the options. */
   readonly unused: () => readonly string[];
   /** Returns the columns that the rows of {@link World.read} lack. */
   readonly notCompared: () => Promise<readonly string[]>;
@@ -146,7 +146,7 @@ export async function openWorld(
 
 type Databases = ReadonlyMap<string, OwnDatabase>;
 
-/** Returns a name of a database: with the name of its variable before it, if there are several databases. */
+/** Returns a name from a database. If there are several databases, adds the database's variable before it. */
 const nameIn = (databases: Databases, variable: string, name: string): string =>
   databases.size > 1 ? `${variable}.${name}` : name;
 
@@ -168,7 +168,7 @@ async function tablesIn(databases: Databases): Promise<WorldState["tables"]> {
   return tables;
 }
 
-/** Creates the databases of a history. */
+/** Creates the databases of a history, and opens its Redis servers. */
 async function openServers(settings: WorldSettings, closers: Closers) {
   const databases = new Map<string, OwnDatabase>();
   const redis = new Map<string, OwnRedis>();
@@ -192,13 +192,13 @@ interface EnvironmentOptions {
   readonly redis: ReadonlyMap<string, OwnRedis>;
   readonly closers: Closers;
   readonly fail: (error: Error) => void;
-  /** Called with the variable of a service with which a process has an exchange. */
+  /** Called with a variable when a process has an exchange with its service. */
   readonly onUsed: (name: string) => void;
   readonly onRefused: (access: string) => void;
   readonly onTransactions: (letter: string, proxy: PostgresProxy) => void;
 }
 
-/** Returns a function that starts the proxies of a process, and resolves with the process's environment. */
+/** Returns a function that starts the proxies of a process, and resolves to the environment of the process. */
 function createEnvironments(options: EnvironmentOptions) {
   const { settings, crossings, databases, redis, closers, fail } = options;
   const { onUsed, onRefused, onTransactions } = options;
@@ -213,7 +213,7 @@ function createEnvironments(options: EnvironmentOptions) {
     endTransaction: (process) => crossings.endTransaction(process),
   });
 
-  /** Starts the proxy of one variable for one process. Returns it with the URL that the process gets. */
+  /** Starts the proxy of one variable for one process. Resolves to the proxy, and to the URL for the process. */
   async function proxyFor(letter: string, one: Through): Promise<readonly [Listening, URL]> {
     const { name, kind } = one;
     const database = databases.get(name);
@@ -235,7 +235,7 @@ function createEnvironments(options: EnvironmentOptions) {
     } else if (kind === "redis") {
       const { host: its = host, port = Number(url.port) || 6379, guard } = redis.get(name) ?? {};
       proxy = await redisProxy({ ...common, host: its, port, guard });
-      // A server that this command has started has no password.
+      // Removes the credentials, because a server that this command has started has no password.
       if (its !== host || port !== (Number(url.port) || 6379)) url.username = url.password = "";
     } else if (kind === "http") {
       const target = new URL("/", url);
@@ -252,7 +252,7 @@ function createEnvironments(options: EnvironmentOptions) {
     for (const one of through) {
       const [proxy, url] = await proxyFor(letter, one);
       closers.add(() => proxy.close());
-      // A URL of HTTP without a path gets a slash, which the program may add, too.
+      // Removes the slash that `URL` has added to an HTTP URL without a path, because the program may add one too.
       const hasSlash = one.kind !== "http" || env[one.name]?.endsWith("/") === true;
       own[one.name] = hasSlash ? url.href : url.href.replace(/\/$/, "");
       if (one.kind === "http") ports.push(proxy.port);
@@ -286,7 +286,7 @@ function createEnvironments(options: EnvironmentOptions) {
 const portFor = (url: string): Promise<number> =>
   url.includes("{port}") ? freePort() : Promise.resolve(portOf(new URL(url)));
 
-/** Returns an output as JSON, or else as its lines. */
+/** Parses an output as JSON. If it is not JSON, returns its lines, without blank ones. */
 function parsed(output: string): unknown {
   const value = jsonIn(output);
   return value === undefined ? output.split("\n").filter((line) => line.trim() !== "") : value;

@@ -41,7 +41,7 @@ export interface AppOptions {
   readonly stdout: Output;
   readonly stderr: Output;
   readonly log: LogLines;
-  /** Aborted when the app has to end without a grace period. */
+  /** Aborted when the app must end without a grace period. */
   readonly urgent: AbortSignal | undefined;
 }
 
@@ -49,7 +49,7 @@ export interface AppOptions {
  * Starts the app in a group of its own, so that a terminal's Ctrl-C does not reach it in addition to the signal of
  * `stop`.
  *
- * @throws Failure (as a rejection) `app_not_started` if there is no such program
+ * @throws Failure (as a rejection) `app_not_started` if the program cannot be started
  */
 export async function startApp(options: AppOptions): Promise<App> {
   const { stdout, stderr, log, urgent } = options;
@@ -62,7 +62,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     copyOutput(child.stderr, stderr, log.reader()),
   ];
   let isHeld = true;
-  // `once` of node:events would reject if the app runs as another user and cannot be signalled.
+  // Ignores errors, for example if the app runs as another user and cannot be signalled. `once` would reject with them.
   child.on("error", () => {});
   const closed = new Promise<void>((resolve) => {
     child.once("close", () => {
@@ -72,7 +72,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   });
   const isCopying = () =>
     isHeld && urgent?.aborted !== true && copies.some((isWaiting) => isWaiting());
-  /** Resolves when the output has been copied, or what is left of it belongs to another process. */
+  /** Resolves when the app's output has been copied, without awaiting output of other processes. */
   async function copied(): Promise<void> {
     do await Promise.race([closed, pause(drainMs, undefined, { ref: false })]);
     while (isCopying());
@@ -80,7 +80,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   let end: string | undefined;
   const exited = new Promise<string>((resolve) => {
     child.once("exit", (code, signal) => resolve(signal ?? `exit code ${code}`));
-    // On Windows, a program that does not exist has this event in place of `exit`.
+    // On Windows, a program that does not exist causes this event instead of `exit`.
     child.once("error", ({ code }: NodeJS.ErrnoException) => code === "ENOENT" && resolve(code));
   });
   const ended = exited.then(async (how) => {
@@ -115,7 +115,7 @@ export async function startApp(options: AppOptions): Promise<App> {
 async function spawned({ command, env }: AppOptions) {
   const [program = "", ...args] = command;
   try {
-    // On Windows, npm, npx and other programs of packages are batch files, which `spawn` of Node does not start.
+    // Uses cross-spawn: on Windows, npm, npx and other package programs are batch files, which Node does not start.
     const child = spawn(program, args, {
       env,
       stdio: ["inherit", "pipe", "pipe"],
@@ -132,7 +132,7 @@ async function spawned({ command, env }: AppOptions) {
   }
 }
 
-/** Returns the port of a URL. */
+/** Returns the port of a URL, or the default port of its protocol. */
 export const portOf = ({ port, protocol }: URL): number =>
   Number(port) || (protocol === "https:" ? 443 : 80);
 

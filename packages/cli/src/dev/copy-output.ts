@@ -2,7 +2,7 @@ import type { Readable } from "node:stream";
 import type { Output } from "../paint.js";
 
 /**
- * Copies a stream, no faster than the output accepts it. What has been read is also passed to `read`.
+ * Copies a stream to an output, no faster than the output accepts it, and passes each part to `read` too.
  *
  * @returns a function that returns whether the copy waits for the output
  */
@@ -18,7 +18,7 @@ export function copyOutput(
     from.resume();
   };
   to.on?.("error", () => {
-    // An output that failed never drains.
+    // Continues without waiting, because an output that has failed never drains.
     hasFailed = true;
     resume();
   });

@@ -8,12 +8,12 @@ const lookMs = 50;
 /** How long the processes may take to exit after SIGTERM, and after SIGKILL, in milliseconds. */
 const graceMs = { SIGTERM: 5_000, SIGKILL: 1_000 };
 
-/** Whether a process can be started in a group. On Windows it would get a console window instead. */
+/** Whether a process can be started in a group of its own. On Windows, it would get a console window instead. */
 export const hasGroups: boolean = process.platform !== "win32";
 
 /**
  * A process that was started with `detached: hasGroups`, which gives it a session, and all processes of this session.
- * A process that starts a session of its own leaves the group, as it would leave a terminal: it may be a browser.
+ * A process that starts a session of its own, such as a browser, leaves the group, as it would leave a terminal.
  */
 export interface Group {
   /**
@@ -33,9 +33,9 @@ export function groupOf(main: ChildProcess): Group {
   const hasExited = () => main.exitCode !== null || main.signalCode !== null;
   const isEmpty = () => hasExited() && targets().length === 0;
 
-  /** Returns the ids of the processes that run, or the negative id of their group if they cannot be listed. */
+  /** Returns the ids of the running processes, or the negative id of their group if they cannot be listed. */
   function targets(): readonly number[] {
-    // The id is reserved while the session has processes. A later process that has it is not one of them.
+    // While the session has processes, its id is reserved. A new process with this id shows that the session is empty.
     if (!hasGroups || (hasExited() && exists(pid))) return [];
     return processesOf(pid) ?? (exists(-pid) ? [-pid] : []);
   }
@@ -63,7 +63,7 @@ export function groupOf(main: ChildProcess): Group {
   };
 }
 
-/** Resolves when the condition is true or the limit is aborted. Calls `act` until then. */
+/** Resolves when the condition is true or the limit is aborted. Until then, calls `act` repeatedly. */
 async function until(condition: () => boolean, limit: AbortSignal, act = () => {}) {
   while (!condition() && !limit.aborted) {
     act();
@@ -71,16 +71,16 @@ async function until(condition: () => boolean, limit: AbortSignal, act = () => {
   }
 }
 
-/** Ends a process of Windows and all that it started, such as the program behind a batch file. */
+/** Ends a process on Windows, and all processes that it started, such as the program behind a batch file. */
 export function endTree(pid: number): void {
   spawnSync("taskkill", ["/pid", String(pid), "/t", "/f"], { stdio: "ignore" });
 }
 
-/** Sends a signal to a process, or with a negative id to a group. */
+/** Sends a signal to a process, or to a group if the id is negative. */
 export function signalProcess(target: number, signal: NodeJS.Signals): void {
   try {
     process.kill(target, signal);
   } catch {
-    // The process has exited, or belongs to another user.
+    // The error is ignored: the process has exited, or belongs to another user.
   }
 }

@@ -3,12 +3,12 @@ import { printable } from "../lib/terminal/text.js";
 /** The maximum length of a line that is collected, in characters. */
 const longest = 1_000;
 
-/** The maximum number of lines collected per delivery, and of deliveries with lines. */
+/** The maximum numbers of lines collected per delivery, and of deliveries with lines. */
 const most = { lines: 20, deliveries: 100 };
 
 /** Collects the lines of an app's output that name a delivery. */
 export interface LogLines {
-  /** Returns a function that reads one output of the app, in any parts. */
+  /** Returns a function that reads one output stream of the app, in parts of any size. */
   readonly reader: () => (text: string) => void;
   /** Returns the number of lines read so far. */
   readonly position: () => number;
@@ -34,11 +34,11 @@ export function collectLines(): LogLines {
   return {
     reader() {
       let rest = "";
-      /** The delivery of the last line. Lines that begin with a space, such as a stack, continue it. */
+      /** The delivery that the last line names. Lines that begin with a space, such as a stack trace, belong to it. */
       let current: string | undefined;
       return (text) => {
         const lines = (rest + text).split("\n");
-        // A line without an end must not grow.
+        // Limits the rest, because a line may never end.
         rest = (lines.pop() ?? "").slice(0, longest * 2);
         for (const line of lines) {
           if (!line.startsWith(" ")) current = /\bdlv_[\w-]{1,250}/.exec(line)?.[0];

@@ -1,7 +1,7 @@
 import { Failure } from "../errors.js";
 import { hostAndPort, type Listener } from "./processes.js";
 
-/** Returns the error of an app that does not listen at the URL: it states where the app listens, and the fix. */
+/** Returns the error for an app that does not listen at the URL. It states where the app listens, and the fix. */
 export function notListening(
   url: URL,
   port: number,

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { isIP } from "node:net";
 import { endianness } from "node:os";
 
-/* Processes as Linux shows them in /proc. Other systems show nothing here: no processes and no ports. */
+/* Reads from /proc which processes and ports exist on Linux. On other systems, no processes and ports are found. */
 
 /** A TCP socket that accepts connections. */
 export interface Listener {
@@ -10,7 +10,7 @@ export interface Listener {
   readonly port: number;
 }
 
-/** Returns a listener's place as a URL has it. */
+/** Returns a listener's address and port as a URL contains them. */
 export const hostAndPort = ({ address, port }: Listener): string =>
   `${isIP(address) === 6 ? `[${address}]` : address}:${port}`;
 
@@ -18,7 +18,7 @@ function read(path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch {
-    // The process has exited, or this system has no `/proc`.
+    // Returns an empty text: the process has exited, or this system has no `/proc`.
     return "";
   }
 }
@@ -31,7 +31,7 @@ function list(path: string): readonly string[] {
   }
 }
 
-/** Returns the target of a symbolic link, or an empty string. */
+/** Returns the target of a symbolic link, or an empty string if it cannot be read. */
 export function linkAt(path: string): string {
   try {
     return readlinkSync(path);
@@ -42,12 +42,12 @@ export function linkAt(path: string): string {
 
 const socketOf = (path: string) => /^socket:\[(\d+)\]$/.exec(linkAt(path))?.[1];
 
-/** Returns the values that Linux shows of a process, from its state on. */
+/** Returns the fields of `/proc/<pid>/stat`, starting with the state of the process. Empty if there is no such file. */
 export const statOf = (pid: number): readonly string[] =>
-  // The program's name is in parentheses and may contain spaces.
+  // Skips the program's name, which is in parentheses and may contain spaces.
   read(`/proc/${pid}/stat`).split(") ").at(-1)?.split(" ") ?? [];
 
-/** Returns whether the process, or with a negative id the group, exists. */
+/** Returns whether a process exists, or a group if the id is negative. */
 export function exists(target: number): boolean {
   try {
     return process.kill(target, 0);
@@ -65,8 +65,8 @@ export const processesWith = (name: string, value: string): readonly number[] =>
     .map(Number);
 
 /**
- * Returns the ids of a session's processes, without those that only wait to be reaped, or undefined if this system
- * does not show them.
+ * Returns the ids of a session's processes, except those that have exited but were not reaped, or undefined if this
+ * system does not list processes.
  */
 export function processesOf(session: number): readonly number[] | undefined {
   const ids = processIds();
@@ -77,7 +77,7 @@ export function processesOf(session: number): readonly number[] | undefined {
   });
 }
 
-/** Reads an address such as `0100007F`: words of 32 bits in the byte order of the machine. */
+/** Parses an address such as `0100007F`, which consists of 32-bit words in the byte order of the machine. */
 function addressOf(hex: string): string {
   const words = hex.match(/.{8}/g) ?? [];
   const bytes = words.flatMap((word) => {
@@ -100,7 +100,7 @@ export function listenersOf(pids: readonly number[]): readonly Listener[] {
   return rows.flatMap((row) => {
     const [, local = "", , state, , , , , , inode] = row.trim().split(/\s+/);
     const [address = "", port = ""] = local.split(":");
-    // 0A is the state of a listening socket.
+    // Keeps only the sockets of these processes that listen, which have the state 0A.
     if (state !== "0A" || !sockets.has(inode)) return [];
     return [{ address: addressOf(address), port: Number.parseInt(port, 16) }];
   });

@@ -16,13 +16,13 @@ export interface UsedSandbox {
 const leave = async () => {};
 
 /**
- * Returns the sandbox at `given`. Without it, returns the one that already listens on the port, or a new one in this
- * process.
+ * Resolves to the sandbox at `given`. Without it, resolves to the sandbox that already listens on the port, or to a new
+ * one in this process.
  *
  * @param flag the name of the option or variable that `given` comes from
  * @param note receives a line if the command starts a sandbox
  * @param port the port of the sandbox; if it is 0 or taken by another program, a new sandbox listens on a free port
- * @throws UsageError (as a rejection) if `given` is not on this machine
+ * @throws UsageError if `given` is not on this machine, and Failure if nothing listens there (as rejections)
  */
 export async function useSandbox(
   flag: string,
@@ -50,7 +50,7 @@ export async function useSandbox(
 }
 
 async function targetHere(flag: string, given: string): Promise<Target> {
-  // A name that has no address is not this machine either. Any other error names the problem of the URL.
+  // A name without an address counts as another machine. Any other error is thrown: it states the problem of the URL.
   const target = await resolveTarget(flag, given, true).catch((error: unknown) => {
     if (/has no address/.test(messageOf(error))) return undefined;
     throw error;
@@ -65,7 +65,7 @@ async function targetHere(flag: string, given: string): Promise<Target> {
 /** Returns whether a sandbox listens at the URL and its clock advances by itself. */
 async function isUsable(url: string): Promise<boolean> {
   try {
-    // The global `fetch` may use a proxy of the environment.
+    // Avoids the global `fetch`, which may use a proxy from the environment.
     const fetch = fetchFrom(await resolveTarget("The sandbox", url, false));
     const response = await fetch(`${url}/_sandbox/clock`, { signal: AbortSignal.timeout(2_000) });
     const { mode } = (await response.json()) as { readonly mode?: unknown };

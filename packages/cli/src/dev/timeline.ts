@@ -13,7 +13,7 @@ import { textOf } from "../lib/terminal/table.js";
 import { paint } from "../paint.js";
 import type { LogLines } from "./log-lines.js";
 
-/** The number of deliveries that are read again even if nothing is pending: the newest ones of the endpoint. */
+/** The number of the endpoint's newest deliveries that each call reads again, even if nothing is pending. */
 const newest = 100;
 
 /**
@@ -27,13 +27,13 @@ export function createTimeline(
   deliveries: FollowDeliveries,
   log: LogLines,
 ): (client: Client, signal: AbortSignal) => Promise<void> {
-  /** The status and state of each delivery, how many of its attempts were printed, and the number of the last one. */
+  /** Each delivery's status and state, the number of attempts that were printed, and the number of the last attempt. */
   const known = new Map<string, { status: string; state: string; printed: number; n: unknown }>();
   /** Results whose reasons have already been printed. */
   const explained = new Set<string>();
 
   return async (client, signal) => {
-    // A line that is written from here on may belong to an attempt that the list does not have.
+    // Ignores lines that are written from now on, because they may belong to an attempt that the list does not contain.
     const position = log.position();
     for (const event of (await unfinished()).toReversed()) {
       const { delivery_id } = event;
@@ -52,14 +52,14 @@ export function createTimeline(
         last.state = state;
         known.set(delivery_id, last);
       }
-      // The lines of an attempt that is being made wait until the sandbox has it.
+      // Keeps the lines of an attempt in progress until the sandbox lists the attempt.
       if (last.printed === 0 || event.status === "attempting") continue;
       const lines = log.take(delivery_id, position);
       if (lines.length > 0) await addLogLines(client, delivery_id, last.n, lines, signal);
     }
   };
 
-  /** Returns the newest deliveries, and older ones as long as some of them are new or not finished. */
+  /** Resolves to the newest deliveries, and to older ones as long as some of them are new or unfinished. */
   async function unfinished(): Promise<readonly Followed[]> {
     const pending = new Set<string>();
     for (const [id, { status }] of known) if (!/succeeded|failed/.test(status)) pending.add(id);
@@ -71,7 +71,7 @@ export function createTimeline(
       pending.delete(event.delivery_id);
       data.push(event);
     }
-    // The sandbox has dropped them.
+    // Forgets deliveries that the sandbox no longer lists.
     for (const id of pending) known.delete(id);
     return data;
   }

@@ -9,7 +9,7 @@ import {
 } from "./json-schema.js";
 import { jsonSchemaOf } from "./schemas.js";
 
-/** The differences of one event, and whether new fields could be found at all. */
+/** The differences of one event, and whether the schema allows new fields to be found. */
 export interface Compared {
   readonly differences: readonly Difference[];
   readonly isChecked: boolean;
@@ -49,7 +49,7 @@ export function comparisonWith(schema: StandardSchemaV1, areFieldsExpected: bool
   };
 }
 
-/** Returns whether `others` contains a path or one above it. Each of its names is JSON, followed by a comma. */
+/** Returns whether `others`, which contains paths as names in JSON with commas, has this path or a parent of it. */
 function isWithin(path: readonly string[], others: ReadonlySet<string>): boolean {
   let around = "";
   return path.some((name) => {
@@ -82,7 +82,7 @@ function ofIssue(
   return [{ change: isNew ? "new" : "changed", path, found: typeOf(value) }];
 }
 
-/** Returns a member of an object or an item of a list, but nothing that every object has. */
+/** Returns a member of an object or an item of a list, but no inherited property. */
 const memberOf = (value: unknown, step: PropertyKey): unknown =>
   Object.hasOwn(Object(value), step) ? (Object(value)[step] as unknown) : undefined;
 

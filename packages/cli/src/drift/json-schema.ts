@@ -22,7 +22,7 @@ export type Change = "new" | "missing" | "changed";
 /** A difference between a value and a schema. It contains no value. */
 export interface Difference {
   readonly change: Change;
-  /** The names from the outside in. A list is `[]`, and an entry of a map is `{}`. */
+  /** The names of the fields from the outside in, with `[]` for an item of a list and `{}` for an entry of a map. */
   readonly path: readonly string[];
   /** The type or the values that the schema declares, such as `string` or `one of 3 values`. */
   readonly expected?: string | undefined;
@@ -40,7 +40,7 @@ export function differencesOf(value: unknown, root: JsonSchema): readonly Differ
 
 export type Resolve = (schema: JsonSchema) => JsonSchema;
 
-/** Returns a function that replaces references, and combines `allOf`. */
+/** Returns a function that replaces a schema's references, and merges its `allOf`. */
 export function createResolver(root: JsonSchema): Resolve {
   const referenced = ({ $ref }: JsonSchema): JsonSchema | undefined => {
     if ($ref === undefined) return undefined;
@@ -64,7 +64,7 @@ export function createResolver(root: JsonSchema): Resolve {
 
 const mostReferences = 50;
 
-/** Returns a schema that declares the fields of both. */
+/** Returns a schema that declares the fields of two schemas. Otherwise, `one` overrides `other`. */
 const combined = (one: JsonSchema, other: JsonSchema): JsonSchema => ({
   ...other,
   ...one,
@@ -106,7 +106,7 @@ function compare(
   return [];
 }
 
-/** Returns the differences of the branch that fits best: a wrong value outweighs any number of fields. */
+/** Returns the differences of the branch that fits best. A wrong value outweighs many fields, above all at the top. */
 function closest(results: readonly (readonly Difference[])[]): readonly Difference[] {
   const weight = (differences: readonly Difference[]) =>
     differences.reduce(
@@ -148,14 +148,14 @@ function ofFields(
     const isDescribed =
       typeof additionalProperties === "object" && Object.keys(additionalProperties).length > 0;
     if (isDescribed) return compare(field, additionalProperties, [...path, "{}"], resolve);
-    // An object without declared fields is a map, whose names are data.
+    // Reports no new fields in an object without declared fields, because it is a map, whose names are data.
     if (properties === undefined && additionalProperties !== false) return [];
     return [{ change: "new", path: [...path, name], found: typeOf(field) }];
   });
   return [...missing, ...fields];
 }
 
-/** Returns the fields that a schema declares and that are absent although the object around them is there. */
+/** Returns the paths of the declared fields that are absent, in all objects that are present. */
 export function absentIn(value: unknown, root: JsonSchema): readonly (readonly string[])[] {
   const resolve = createResolver(root);
   const walk = (
@@ -173,7 +173,7 @@ export function absentIn(value: unknown, root: JsonSchema): readonly (readonly s
   return walk(value, root, []);
 }
 
-/** Returns a path as differences have it: with `{}` for the entries of maps, whose names are data. */
+/** Returns a path as a difference contains it: with `{}` for the entries of maps, whose names are data. */
 export function pathIn(root: JsonSchema, path: readonly string[]): readonly string[] {
   const resolve = createResolver(root);
   let candidates: readonly JsonSchema[] = [root];

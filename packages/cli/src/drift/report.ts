@@ -17,7 +17,7 @@ export interface Report {
   readonly addType: (type: string | undefined) => void;
   readonly addUnknown: (type: string | undefined) => void;
   readonly add: (type: string, differences: readonly Difference[]) => void;
-  /** Returns the rows by type and path. */
+  /** Returns the rows, sorted by type and path. */
   readonly rows: () => readonly Row[];
 }
 
@@ -34,7 +34,7 @@ const pathText = (path: readonly string[]): string =>
     .replaceAll(/\.?\[\]/g, "[]")
     .replaceAll(".{}", "{}");
 
-/** Creates a report. It shows no values: a name that may be one is shown as `…`. */
+/** Creates a report. It shows no values: a name that looks like a value is shown as `…`. */
 export function createReport(): Report {
   const totals = new Map<string | undefined, number>();
   const counts = new Map<string, Omit<Row, "of"> & { readonly key: string | undefined }>();

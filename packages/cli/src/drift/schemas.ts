@@ -6,26 +6,27 @@ import type { JsonSchema } from "./json-schema.js";
 /** The schemas that captures are compared with. */
 export interface Schemas {
   readonly byType: ReadonlyMap<string, StandardSchemaV1>;
-  /** Whether a field that is optional counts as missing if it is absent. */
+  /** Whether an optional field counts as missing if it is absent. */
   readonly areFieldsExpected: boolean;
 }
 
 /**
  * Resolves to the schemas of a module, or to those of `@svc-webhooks/events`.
  *
- * @throws UsageError for a module that does not exist or exports no schemas, Failure for one that cannot be imported, and
- *   the reason of `signal` (as rejections)
+ * @throws UsageError for a module that does not exist or exports no schemas, Failure for a module that cannot be
+ *   imported, and the reason of `signal` (as rejections)
  */
 export async function schemasOf(file: string | undefined, signal: AbortSignal): Promise<Schemas> {
   if (file === undefined) {
     const { emailEvents } = await import("@svc-webhooks/events");
     return { byType: new Map(Object.entries(emailEvents)), areFieldsExpected: true };
   }
-  const example = "Pass the module that exports what you pass to createReceiver as events.";
+  const example =
+    "Pass the module that exports the object that you pass to createReceiver as events.";
   const module = await loadModule("--schemas", file, "schemas_failed", example, signal);
   const exporters = exportersOf(module);
   const all = exporters.flatMap((exports) => Object.values(exports)).filter(isSchemas);
-  // A module may also export each schema under the name of its type.
+  // Includes the exports themselves, because a module may export each schema under the name of its type.
   const byType = [...exporters, ...all].flatMap((one) =>
     Object.entries(one).filter(([, schema]) => isSchema(schema)),
   ) as readonly (readonly [string, StandardSchemaV1])[];
@@ -51,7 +52,7 @@ interface WithJsonSchema {
   readonly jsonSchema?: { readonly input?: (options: object) => unknown };
 }
 
-/** Returns the JSON Schema of what a schema accepts, or undefined if it cannot describe itself. */
+/** Returns the JSON Schema of the values that a schema accepts, or undefined if the schema cannot describe itself. */
 export function jsonSchemaOf(schema: StandardSchemaV1): JsonSchema | undefined {
   const { jsonSchema } = schema["~standard"] as WithJsonSchema;
   for (const libraryOptions of [undefined, { unrepresentable: "any" }]) {
@@ -59,7 +60,7 @@ export function jsonSchemaOf(schema: StandardSchemaV1): JsonSchema | undefined {
       const made = jsonSchema?.input?.({ target: "draft-2020-12", libraryOptions });
       if (typeof made === "object" && made !== null) return made;
     } catch {
-      // A part such as a date has no JSON Schema. The next options leave it open.
+      // If a part such as a date has no JSON Schema, the second attempt allows any value for that part.
     }
   }
   return undefined;

@@ -1,7 +1,7 @@
 import { createResolver, type JsonSchema } from "./json-schema.js";
 import { jsonSchemaOf, type Schemas } from "./schemas.js";
 
-/** The names of fields and the values of enumerations that schemas declare. They are not data. */
+/** The names of fields and the values of enumerations that schemas declare, which are not personal data. */
 export interface Vocabulary {
   readonly names: ReadonlySet<string>;
   /** The values by the name of their field. A number is written as JSON writes it. */
@@ -10,14 +10,14 @@ export interface Vocabulary {
 
 export const noVocabulary: Vocabulary = { names: new Set(), values: new Map() };
 
-/** Returns what schemas declare if they describe themselves as JSON Schema, and otherwise only their event types. */
+/** Returns the names and values that schemas declare in JSON Schema, and the event types of all schemas. */
 export function vocabularyOf({ byType }: Pick<Schemas, "byType">): Vocabulary {
   const names = new Set<string>();
   const values = new Map([["type", new Set<string>(byType.keys())]]);
 
   const add = (root: JsonSchema) => {
     const resolve = createResolver(root);
-    /** The names under which a schema has been visited: it may contain itself. */
+    /** The names under which each schema has been visited, because a schema may contain itself. */
     const visited = new Map<JsonSchema, Set<string>>();
     const visit = (schema: JsonSchema | boolean | undefined, name: string): void => {
       if (typeof schema !== "object" || visited.get(schema)?.has(name)) return;

@@ -3,16 +3,16 @@ import type { HeaderList } from "./target.js";
 import { UsageError } from "../errors.js";
 import { assertNotLinked, notWritable } from "./write.js";
 
-/** A request as `listen --save` writes it: one line of JSON, with the body in base64. */
+/** A request in a capture file. `listen --save` writes it as one line of JSON, with the body in base64. */
 export interface Captured {
   /** The time of arrival, ISO 8601 in UTC. */
   readonly at: string;
   readonly method: string;
   readonly path: string;
-  /** All headers in their original order. The values of `Authorization` and cookies are replaced with an ellipsis. */
+  /** All headers in their original order. In files, an ellipsis replaces the values of credentials and cookies. */
   readonly headers: HeaderList;
   readonly body: Buffer;
-  /** `genuine`, or the reason why the signature is rejected. */
+  /** `genuine`, or the reason why the request was rejected. */
   readonly verdict: string;
 }
 
@@ -22,7 +22,7 @@ export interface CaptureFile {
   readonly close: () => void;
 }
 
-/** The part of a usage error that every command with a capture file has. */
+/** The hint that all commands print for a file that is not a capture file. */
 export const useCaptureFile = "Use a file written by svc-webhooks listen --save.";
 
 const credentials = /^(?:authorization|proxy-authorization|cookie)$/i;
@@ -31,7 +31,7 @@ const credentials = /^(?:authorization|proxy-authorization|cookie)$/i;
  * Opens a capture file for appending, with mode 0600.
  *
  * @param isNew whether the file must not have any content yet
- * @throws UsageError if it cannot be opened
+ * @throws UsageError if the file cannot be opened, or has content although it must be new
  */
 export function openCapture(flag: string, name: string, isNew = false): CaptureFile {
   const file = open(flag, name, isNew);
@@ -44,7 +44,7 @@ export function openCapture(flag: string, name: string, isNew = false): CaptureF
       ]);
       const request = { at, method, path, headers: kept, body: body.toString("base64"), verdict };
       const line = `${start}${JSON.stringify(request)}\n`;
-      // A full disk may cut the line short, so the next one starts with a line break.
+      // If appending fails, part of the line may have been written, so the next line starts with a line break.
       start = "\n";
       appendFileSync(file, line);
       start = "";
@@ -61,14 +61,14 @@ function open(flag: string, name: string, isNew: boolean): number {
     if (isNew && stats.size > 0) {
       closeSync(file);
       throw new UsageError(
-        `${flag} already has content, which may not be redacted.`,
+        `${flag} already has content that may be unredacted.`,
         "Choose a new file: redacted requests are not appended to others.",
       );
     }
     if (!stats.isFile()) return file;
     fchmodSync(file, 0o600);
     const last = Buffer.alloc(1);
-    // A killed process may have left an incomplete line.
+    // Completes the last line with a line break, because a killed process may have left it incomplete.
     if (stats.size > 0 && readSync(file, last, 0, 1, stats.size - 1) === 1 && last[0] !== 10) {
       appendFileSync(file, "\n");
     }
@@ -95,7 +95,7 @@ export function parseCaptured(line: string): Captured | undefined {
   }
 }
 
-/** The syntax of a method, which is a token (RFC 9110, section 5.6.2). */
+/** Matches an HTTP method, which is a token (RFC 9110, section 5.6.2). */
 const token = /^[\w!#$%&'*+.^`|~-]+$/;
 
 const isHeaderList = (headers: unknown): headers is HeaderList =>

@@ -5,8 +5,8 @@ import { isOutcome } from "./outcome.js";
 import { textOf } from "./terminal/table.js";
 
 /**
- * The options of a request to a control route. Another service may respond with a status that the client would retry
- * for a minute, while the command does nothing else.
+ * Returns the options of a request to a control route. It is not retried, because a service other than the sandbox may
+ * respond with a status that the client would retry for a minute.
  */
 const once = (signal: AbortSignal) => ({ signal, maxRetries: 0 });
 
@@ -39,7 +39,7 @@ export async function listFromSandbox<Item>(
   );
 }
 
-/** Returns whether the response to an unknown path shows that a service is not a sandbox: a web page, or most of 3xx and 4xx. */
+/** Returns whether an error shows that the service is not a sandbox: an invalid response, or a status such as 404. */
 const isOfAnother = ({ code, status }: SvcError) =>
   code === "invalid_response" || (status !== undefined && status < 500 && status !== 429);
 
@@ -54,12 +54,12 @@ export interface Attempt {
   readonly code?: OutcomeCode;
   /** The duration in milliseconds. */
   readonly ms: unknown;
-  /** Whether the sandbox spoilt the request, so that the receiver must refuse it. */
+  /** Whether the sandbox tampered with the request, so that the receiver must refuse it. */
   readonly isTampered: boolean;
 }
 
 /**
- * Returns the attempts of a delivery, or undefined if the service does not expose them. Only the sandbox does.
+ * Resolves to the attempts of a delivery, or to undefined if the service is not a sandbox or lacks the delivery.
  *
  * @throws the reason of `signal` (as a rejection)
  */
@@ -71,7 +71,7 @@ export const attemptsFromSandbox = async (
   attemptsIn((await deliveryFromSandbox(client, delivery_id, signal))?.attempts);
 
 /**
- * Returns the sentences in which the sandbox explains why an attempt got no response, or undefined if it has none.
+ * Resolves to the sandbox's explanation of why an attempt got no response, or to undefined if there is none.
  *
  * @throws the reason of `signal` (as a rejection)
  */
@@ -93,9 +93,9 @@ export async function reasonFromSandbox(
 }
 
 /**
- * Returns a delivery, or a part of it, or undefined if the service is not a sandbox or does not have it.
+ * Resolves to a delivery or a part of it, or to undefined if the service is not a sandbox or lacks the delivery.
  *
- * @param path the path of the part
+ * @param path the path of the part, relative to the delivery
  * @throws the reason of `signal` (as a rejection)
  */
 export async function deliveryFromSandbox<
@@ -107,12 +107,12 @@ export async function deliveryFromSandbox<
   path = "",
 ): Promise<Part | undefined> {
   try {
-    // Another service may omit the id, or send a lone surrogate in it.
+    // The buffer replaces lone surrogates, which another service may send and `encodeURIComponent` would reject.
     const id = encodeURIComponent(Buffer.from(String(delivery_id)).toString());
     return await request<Part>("GET", `/_sandbox/deliveries/${id}${path}`, {}, once(signal));
   } catch (error) {
     signal.throwIfAborted();
-    // Another service may respond to an unknown path with any status, or with a web page.
+    // Returns undefined for any error of the client: another service may respond with any status or with a web page.
     if (isSvcError(error)) return undefined;
     throw error;
   }
@@ -136,16 +136,16 @@ const attemptsIn = (attempts: unknown): readonly Attempt[] | undefined =>
 /** A delivery, with its attempts if the service is a sandbox. */
 export type Followed = WebhookEvent & { readonly attemptsMade?: readonly Attempt[] };
 
-/** The number of empty pages after which a list ends. A sandbox sends none before the last page. */
+/** The number of empty pages after which a list counts as ended, in case the service always names a next page. */
 const mostEmptyPages = 10;
 
 /** Lists deliveries, newest first. */
 export type FollowDeliveries = () => AsyncIterable<Followed>;
 
 /**
- * Returns a function for commands that look again and again. A sandbox lists the deliveries without recording the
- * request, so that its timeline has the user's requests only. Any other service is asked through its interface. The list
- * ends even if the service names a next page for ever, as long as the caller stops after a number of deliveries.
+ * Returns a function that lists deliveries, for commands that poll. From a sandbox, it reads a control route, so that
+ * the sandbox's timeline shows only the user's requests. From any other service, it reads the API. The list ends even
+ * if the service always names a next page, provided that the caller stops after a number of deliveries.
  *
  * @param endpoint the id of the endpoint, or undefined for all
  */
@@ -167,7 +167,7 @@ export function followDeliveries(
         isKnown ? { signal } : once(signal),
       );
     } catch (error) {
-      // Only a response shows that this is another service.
+      // Without a response, such as after a failed connection, it is unknown whether this is another service.
       if (!isSvcError(error) || error.status === undefined) throw error;
       return { data: undefined, next_cursor: undefined };
     }
@@ -205,9 +205,7 @@ export function followDeliveries(
   };
 }
 
-/**
- * Adds lines of the receiver's log to an attempt in the sandbox. An error is ignored: the lines are printed too.
- */
+/** Adds lines of the receiver's log to an attempt in the sandbox. Ignores errors, because the lines are printed too. */
 export async function addLogLines(
   { request }: Client,
   delivery_id: string,

@@ -4,7 +4,7 @@ import type { HeaderList } from "./target.js";
 
 const documented = new Set<string>([...Object.values(headerNames), "content-type"]);
 
-/** The headers of one connection or of one client (RFC 9110, section 7.6.1), which another request must not repeat. */
+/** Matches headers of one connection (RFC 9110, section 7.6.1) or one client, which another request must not repeat. */
 const own =
   /^(?:host|connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|expect|content-length|authorization|cookie)$/i;
 
@@ -18,7 +18,7 @@ export const passedHeaders = (headers: HeaderList, sender: Sender): HeaderList =
     sender === service ? documented.has(name.toLowerCase()) : !own.test(name),
   );
 
-/** Returns a header by its lower-case name. Repeated values are joined (RFC 9110, section 5.3). */
+/** Returns the value of a header by its lower-case name. Joins the values of repeated headers (RFC 9110, 5.3). */
 export function headerOf(headers: HeaderList, lowerCaseName: string): string | undefined {
   const values = headers.filter(([name]) => name.toLowerCase() === lowerCaseName);
   return values.length === 0 ? undefined : values.map(([, value]) => value).join(", ");

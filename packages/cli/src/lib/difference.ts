@@ -1,7 +1,7 @@
 import type { BodyDifference } from "@svc-webhooks/explain";
 import { escaped } from "./terminal/text.js";
 
-/** Returns the lines that show where the signed bytes differ from the body, with a name for either. */
+/** Returns lines that show where the signed bytes first differ from the body, labelled with the given names. */
 export function differenceLines(
   { at, before, body, yours, bytes }: BodyDifference,
   nameOfBody: string,

@@ -7,13 +7,13 @@ const units: Readonly<Record<string, number>> = {
   d: 86_400_000,
 };
 
-/** The longest timer of Node. */
+/** The longest delay of a Node timer, in milliseconds. */
 const longestMs = 2_147_483_647;
 
 /**
  * Parses a duration such as `90s`, `10m`, `2h` or `7d`, and returns it in milliseconds.
  *
- * @param maxMs the longest duration. Default: that of a timer
+ * @param maxMs the longest duration. Default: the longest delay of a timer
  * @throws UsageError unless the text is a whole number and a unit, and is at most `maxMs`
  */
 export function durationOf(flag: string, text: string, maxMs = longestMs): number {

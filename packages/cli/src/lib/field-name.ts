@@ -1,6 +1,6 @@
 /**
  * Returns whether the name of a member looks like a field of a schema: a few words such as `firstName`, `line_1` or
- * `@type`. Other names are data, such as the addresses in a map.
+ * `@type`. Other names are probably data, such as email addresses in a map.
  */
 export function isFieldName(name: string): boolean {
   if (name.length > 64) return false;
@@ -11,7 +11,7 @@ export function isFieldName(name: string): boolean {
   );
 }
 
-/** Letters with at most one digit: more digits make a user's name, unless they belong to a word such as `sha256`. */
+/** Matches letters with at most one digit, and words such as `sha256`. A name with more digits may be a user's name. */
 const firstWord = /^(?:[A-Za-z]+\d?|(?:sha|base|u?int|x)\d{2,3})$/i;
 const laterWord = new RegExp(`${firstWord.source}|^\\d{1,2}$`, "i");
 
@@ -19,5 +19,5 @@ const laterWord = new RegExp(`${firstWord.source}|^\\d{1,2}$`, "i");
 export const isTypeName = (text: string): boolean =>
   text.length <= 100 && /^[A-Za-z]{1,40}\d?(?:[./:_-][A-Za-z]{1,40}\d?){0,9}$/.test(text);
 
-/** Returns whether a text has the form of an id, as senders put it into a header. */
+/** Returns whether a text has the form of the ids that senders put into headers. */
 export const isIdText = (text: string): boolean => /^[\w-]{1,100}$/.test(text);

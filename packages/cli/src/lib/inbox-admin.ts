@@ -43,13 +43,13 @@ export const withInbox = (
   work: (inbox: Checked) => Promise<ExitCode>,
 ): Promise<ExitCode> => soon(context, withLoaded(context, inboxOf, work));
 
-/** Like {@link withAdmin}, for a command that ends by itself after Ctrl-C and may take any time. */
+/** Runs a command like {@link withAdmin}, but without a time limit. After Ctrl-C, the command must end by itself. */
 export const withPatientAdmin = (
   context: AdminContext,
   work: (admin: InboxAdmin) => Promise<ExitCode>,
 ): Promise<ExitCode> => withLoaded(context, adminOf, work);
 
-/** Rejects if a command is not done after 30 s, or after Ctrl-C. */
+/** Resolves to the exit code of a command. Rejects if the command has not ended after 30 s, or on Ctrl-C. */
 const soon = ({ options, signal }: AdminContext, done: Promise<ExitCode>): Promise<ExitCode> =>
   withPatience(
     signal,
@@ -100,15 +100,15 @@ const load = (file: string, signal: AbortSignal): Promise<Exports> =>
     "--admin",
     file,
     "admin_failed",
-    'Create a module such as: import { inbox } from "./webhooks.js"; export default inbox; With pg-boss, it also calls await boss.start().',
+    'Create a module such as: import { inbox } from "./webhooks.js"; export default inbox; With pg-boss, it must also call await boss.start().',
     signal,
   );
 
-/** Imports `--admin`, and returns its `InboxAdmin`. */
+/** Imports the module of `--admin`, and resolves to its `InboxAdmin`. */
 export const loadAdmin = async (file: string, signal: AbortSignal): Promise<InboxAdmin> =>
   adminOf(await load(file, signal), file);
 
-/** Returns the operations that the `InboxAdmin` of a value lacks, which may be an inbox or its `admin`. */
+/** Returns the names of the operations that a value lacks. The value may be an inbox or its `admin`. */
 const missingIn = (value: unknown) =>
   operations.filter((name) => typeof adminIn(value)[name] !== "function");
 
@@ -137,6 +137,6 @@ function inboxOf(module: Exports, file: string): Checked {
   if (inbox) return inbox;
   throw new UsageError(
     `The default export of --admin ${file} has no check.`,
-    "Write: export default inbox; The inboxes of @svc-webhooks/pg-boss and @svc-webhooks/bullmq have a check.",
+    "Write: export default inbox; The inboxes of @svc-webhooks/pg-boss and @svc-webhooks/bullmq have one.",
   );
 }

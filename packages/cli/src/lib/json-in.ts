@@ -1,6 +1,6 @@
 import type { SignedBody } from "@svc-webhooks/core";
 
-/** Returns the value of a JSON text, or undefined if it is not JSON. */
+/** Returns the value of a JSON text, or undefined if the text is not JSON. */
 export function jsonIn(text: string): unknown {
   try {
     return JSON.parse(text);

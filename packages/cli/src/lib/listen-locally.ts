@@ -4,11 +4,11 @@ import type { AddressInfo } from "node:net";
 import { Failure, messageOf } from "../errors.js";
 
 /**
- * Lets a server listen on 127.0.0.1, and resolves to its port.
+ * Makes a server listen on 127.0.0.1, and resolves to its port.
  *
- * @param port 0 for a free one
- * @param fix the sentence that names the option with the port
- * @throws Failure (as a rejection) `port_unavailable`
+ * @param port the port to use, or 0 to choose a free port
+ * @param fix the hint of the error: the sentence that names the option for the port
+ * @throws Failure (as a rejection) `port_unavailable` if the server cannot use the port
  */
 export async function listenLocally(server: Server, port: number, fix: string): Promise<number> {
   server.listen(port, "127.0.0.1");

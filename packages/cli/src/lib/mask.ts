@@ -1,4 +1,4 @@
-/** The secrets that this process has read. */
+/** The secrets that this process has read, except short ones. */
 const known = new Set<string>();
 
 /**
@@ -6,16 +6,16 @@ const known = new Set<string>();
  */
 const shortest = 8;
 
-/** Records a secret or an API key so that it is masked from now on, and returns it. */
+/** Returns a secret or an API key. From now on, it is masked, provided that it has at least `shortest` characters. */
 export function conceal(secret: string): string {
   if (secret.length >= shortest) known.add(secret);
   return secret;
 }
 
-/** A character of a secret or an API key, for regular expressions: printable ASCII except the space. */
+/** The source of a pattern for one character of a secret or an API key: printable ASCII except the space. */
 export const secretCharacter = "[!-~]";
 
-/** The characters after a prefix, including the ellipsis of a secret that is already masked. */
+/** The source of a pattern for the text after a prefix. It also matches the ellipsis of a masked secret. */
 const secretText = `(?:${secretCharacter}|…){4,}`;
 
 const patterns = [
@@ -37,7 +37,7 @@ export function masked(text: string, revealed = ""): string {
       .join(revealed);
   }
   let result = text;
-  // A secret may be the start of a longer one.
+  // Replaces longer secrets first, because a secret may be the start of a longer one.
   const longestFirst = Array.from(known).toSorted((a, b) => b.length - a.length);
   for (const secret of longestFirst) result = result.replaceAll(secret, "…");
   for (const [pattern, shown] of patterns) result = result.replaceAll(pattern, shown);

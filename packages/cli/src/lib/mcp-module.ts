@@ -1,8 +1,8 @@
 import type { Process } from "../command.js";
 
-/** The choices that are fixed for as long as the server runs. No tool can change them. */
+/** The settings of the server. They are fixed while it runs: no tool can change them. */
 export interface McpOptions {
-  /** The version that the server states. */
+  /** The version that the server reports to clients. */
   readonly version: string;
   /** The names of the environment variables that contain signing secrets. */
   readonly secretEnv: readonly string[];

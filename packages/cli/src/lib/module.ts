@@ -4,21 +4,21 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { Failure, messageOf, UsageError } from "../errors.js";
 import { patienceMs, withPatience } from "./patience.js";
 
-/** A module of the user's application. */
+/** The exports of a module of the user's application. */
 export type Exports = Readonly<Record<string, unknown>>;
 
-/** The modules that were imported, such as `--admin inbox.admin.js`. Each of them may end the process. */
+/** The user's modules that were imported, such as `--admin inbox.admin.js`. One of them may end the process. */
 export const importedModules: string[] = [];
 
 /**
- * Imports the module that an option names. From then on, `console.log` writes to stderr, because stdout has the output of
- * the command only.
+ * Imports the module that an option names. From then on, `console.log`, `info` and `debug` write to stderr, because
+ * stdout is only for the command's output.
  *
- * @param flag such as `--admin`
- * @param failure the code of the failure if it cannot be imported
- * @param example the sentence that shows such a module
- * @throws UsageError if it does not exist, Failure if it throws or is not imported within 30 s, and the reason of
- *   `signal` (as rejections)
+ * @param flag the option, such as `--admin`
+ * @param failure the code of the Failure if the module cannot be imported
+ * @param example the hint if there is no such file: a sentence with an example of the module
+ * @throws UsageError if there is no such file, Failure if the module throws or is not imported within 30 s, and the
+ *   reason of `signal` (as rejections)
  */
 export async function loadModule(
   flag: string,
@@ -29,7 +29,7 @@ export async function loadModule(
 ): Promise<Exports> {
   const path = file.startsWith("file:") ? fileURLToPath(file) : resolve(file);
   const stats = statSync(path, { throwIfNoEntry: false });
-  // Node would read a device to its end, which it may not have.
+  // Refuses devices and pipes, because Node would read them to their end, which may never come.
   if (!stats?.isFile()) {
     const problem = stats ? "is not a file" : "does not exist";
     throw new UsageError(`${flag} ${file} ${problem}.`, example);
@@ -40,7 +40,7 @@ export async function loadModule(
     new Failure(
       failure,
       `${flag} ${file} was not imported within ${patienceMs / 1_000} s.`,
-      "Check which top-level await of it does not settle, such as a connection to a server that does not reply.",
+      "Find the top-level await that does not settle, such as a connection to a server that does not reply.",
     );
   const imported = () =>
     import(pathToFileURL(path).href).catch((error: unknown) => {
@@ -55,8 +55,8 @@ export async function loadModule(
 }
 
 /**
- * Returns the objects that hold the exports of a module: its namespace, its default export, which is `module.exports` of
- * CommonJS, and the default export of a module that was compiled to CommonJS.
+ * Returns the objects that may hold the exports of a module: its namespace; its default export, which in CommonJS is
+ * `module.exports`; and, if that was compiled from an ES module, the default export in it.
  */
 export function exportersOf(module: Exports): readonly Exports[] {
   const inner = Object(module["default"]) as Exports;
@@ -65,8 +65,8 @@ export function exportersOf(module: Exports): readonly Exports[] {
 }
 
 /**
- * Returns the export that is wanted: a default export, the export of this name, or the only one. Returns undefined if
- * there is none, or several and no name decides.
+ * Returns the export that `isWanted` accepts: the default export, else the export called `name`, else any other export.
+ * Returns undefined if it accepts none of them, or several others.
  */
 export function exportOf<Wanted>(
   module: Exports,

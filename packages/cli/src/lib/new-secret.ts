@@ -5,19 +5,19 @@ import { secretCharacter } from "./mask.js";
 const form = new RegExp(`^whsec_${secretCharacter}{1,506}$`);
 
 /**
- * Returns an endpoint's new secret, to be printed. A value that is not well-formed could be anything, such as a web
- * page or an unrelated secret, and no receiver could verify with it.
+ * Returns an endpoint's new secret, which may be printed. Refuses a value that is not well-formed: it could be any
+ * text, such as a web page or an unrelated secret, and no receiver could verify with it.
  *
  * @param done the sentence that states what the service has done
  * @param fix the sentence that states what to do about the endpoint
- * @throws Failure `invalid_response` if it is not a signing secret
+ * @throws Failure `invalid_response` if the value is not a signing secret
  */
 export function newSecret(
   { secret }: Pick<WebhookEndpointWithSecret, "secret">,
   done: string,
   fix: string,
 ): string {
-  // The client wraps only strings as masked secrets.
+  // The client wraps only strings as masked secrets, so other values have no `reveal`.
   const value: unknown = typeof secret.reveal === "function" ? secret.reveal() : secret;
   if (typeof value === "string" && form.test(value)) return value;
   throw new Failure(

@@ -4,8 +4,8 @@ import { jsonIn } from "./json-in.js";
 
 /**
  * Returns the outcome that an svc-webhooks receiver states in its response: `{"status":"processed"}` or
- * `{"error":{"code":"signature_mismatch"}}`. Other servers may use the same words, but not with the same
- * `Cache-Control`.
+ * `{"error":{"code":"signature_mismatch"}}`. Ignores a response without `Cache-Control: no-store`, because other
+ * servers may use the same words.
  */
 export function outcomeIn(caching: string | undefined, body: string): OutcomeCode | undefined {
   if (caching !== "no-store") return undefined;
@@ -20,13 +20,14 @@ export function outcomeIn(caching: string | undefined, body: string): OutcomeCod
 export const isOutcome = (code: unknown): code is OutcomeCode =>
   typeof code === "string" && Object.hasOwn(outcomeTexts, code);
 
-/** Returns whether the outcome needs no attention. Receivers that do not use svc-webhooks report no outcome. */
+/** Returns whether an outcome needs no attention. A receiver that does not use svc-webhooks states none. */
 export const isHandled = (code: OutcomeCode | undefined): boolean =>
   code === undefined || code === "processed";
 
 /**
- * Returns why a receiver rejected a delivery: the cause, and the fix if it is known. `isGenuine`: the command has
- * verified the signature, and has printed the fingerprint of its secret.
+ * Returns why a receiver rejected a delivery: the cause, and the fix if it is known.
+ *
+ * @param isGenuine whether the command has verified the signature, and has printed the fingerprint of its own secret
  */
 export function refusalOf(
   status: number | undefined,

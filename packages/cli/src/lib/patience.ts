@@ -2,10 +2,10 @@
 export const patienceMs = 30_000;
 
 /**
- * Runs `work`. Rejects with the error of `late` if it does not settle within 30 s, and with the reason of `signal` after
- * Ctrl-C.
+ * Runs `work`, and resolves to its result. Rejects with the error of `late` if `work` does not settle within 30 s, and
+ * with the reason of `signal` after Ctrl-C.
  *
- * @param work its parameter is a function that starts the 30 s from the beginning
+ * @param work receives a function that restarts the 30 s
  */
 export function withPatience<Result>(
   signal: AbortSignal,

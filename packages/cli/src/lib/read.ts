@@ -10,11 +10,11 @@ import { messageOf, UsageError } from "../errors.js";
 /** The parts of a context that reading a file needs. */
 export type InputContext = Pick<Context, "stdin" | "signal"> & Partial<Pick<Context, "note">>;
 
-/** The largest file, or line of a capture file, in MiB. */
+/** The size limit of a file, and of a line in a capture file, in MiB. */
 export const mostMiB = 64;
 export const mostBytes: number = mostMiB * 2 ** 20;
 
-/** The largest file with a secret or a key, in KiB. */
+/** The size limit of a file with a secret or a key, in KiB. */
 const mostSecretKiB = 64;
 
 /** Reads at most `most` bytes of a response. A longer response is cut, and its connection is closed. */
@@ -37,14 +37,14 @@ const openFile = promisify(open);
 
 interface Input {
   readonly chunks: AsyncIterable<Buffer>;
-  /** The size of a regular file. */
+  /** The size of a regular file, in bytes. Undefined for any other input. */
   readonly size: number | undefined;
 }
 
 /** Opens a file, or stdin if the path is `-`. Its chunks end with an AbortError after Ctrl-C. */
 export async function openInput(path: string, { stdin, signal }: InputContext): Promise<Input> {
   if (path === "-") return { chunks: addAbortSignal<Readable>(signal, stdin), size: undefined };
-  // Opening or reading a FIFO that nothing writes to would block a thread, which the process awaits when it exits.
+  // Opens without blocking: a FIFO that nothing writes to would block a thread, and the process could not exit.
   const file = await openFile(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   const stats = fstatSync(file);
   const size = stats.isFile() ? stats.size : undefined;
@@ -65,7 +65,7 @@ function streamOf(file: number, isFifo: boolean): Readable {
 export const readInput = (what: string, path: string, context: InputContext): Promise<Buffer> =>
   readLimited(what, path, context, mostBytes, `${mostMiB} MiB`);
 
-/** Reads a secret or a key like {@link readText}. */
+/** Reads a secret or a key like {@link readText}, but at most 64 KiB. */
 export const readSecretText = async (
   what: string,
   path: string,
@@ -121,7 +121,7 @@ export const isFolder = (error: unknown): boolean =>
   (error as NodeJS.ErrnoException).code === "EISDIR";
 
 /**
- * Decodes UTF-8, without a byte order mark.
+ * Decodes UTF-8, and removes a byte order mark.
  *
  * @param where the end of the error text, such as ` in line 2`
  * @throws UsageError if the bytes are not UTF-8, or if one is NUL, as in UTF-16 without a byte order mark

@@ -14,7 +14,7 @@ export interface CapturedLine {
 /**
  * Yields the requests of a capture file.
  *
- * @throws UsageError (as a rejection) for a line that is not a request, and for a file without any
+ * @throws UsageError (as a rejection) for a line that is not a request, and for a file without requests
  */
 export async function* requestsIn(
   file: string,
@@ -38,7 +38,7 @@ export async function* requestsIn(
   }
 }
 
-/** Returns a file, or the capture files of a folder. */
+/** Returns the path itself, or, if it is that of a folder, the paths of its capture files. */
 export function filesAt(path: string): readonly string[] {
   if (path === "-") return [path];
   let names: readonly string[];

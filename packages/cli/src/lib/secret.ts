@@ -73,7 +73,7 @@ export async function requireSecret(context: SecretContext): Promise<string> {
   );
 }
 
-/** Reads the previous secret. Resolves to a list of none or one. */
+/** Reads the previous secret. Resolves to a list with that secret, or to an empty list if none is selected. */
 export async function readPreviousSecrets(
   context: InputContext & Pick<PreviousContext, "env" | "options">,
 ): Promise<readonly string[]> {
@@ -102,7 +102,7 @@ export async function secretFrom(
   if (file !== undefined) return secretIn(`--${flag}-file`, file, context);
   if (name === undefined) return undefined;
   const secret = context.env[name];
-  // The name may be the secret itself, so it is not printed.
+  // The error omits the text, which may be the secret itself instead of a name.
   if (secret === undefined && !/^[A-Z_][A-Z0-9_]*$/.test(name)) {
     const example = flag === "api-key" ? "SVC_API_KEY" : "SVC_WEBHOOK_SECRET";
     throw new UsageError(
@@ -121,16 +121,16 @@ export async function secretFrom(
   );
 }
 
-/** @throws UsageError for an API key that no header can have */
+/** @throws UsageError if a header cannot contain the API key */
 function assertKey(key: string, source: string): void {
   if (/^[!-~]+$/.test(key)) return;
   throw new UsageError(
     `The API key ${source} must be printable ASCII without white space.`,
-    "Pass the key as the service shows it, without another line, quotes or white space.",
+    "Pass the key as the service shows it, without line breaks, quotes or white space.",
   );
 }
 
-/** The secrets that were read, by stdin and path. Stdin and FIFOs cannot be read twice. */
+/** The secrets that were read, by stdin and path. They are kept because stdin and FIFOs cannot be read twice. */
 const known = new WeakMap<Readable, Map<string, string>>();
 
 async function secretIn(flag: string, path: string, context: InputContext): Promise<string> {
@@ -143,17 +143,13 @@ async function secretIn(flag: string, path: string, context: InputContext): Prom
   const source = `from ${flag}`;
   const what = path === "-" ? `the ${noun}` : `The ${noun} ${source}`;
   const secret = (await readSecretText(what, path, context)).replace(/\r?\n$/, "");
-  if (secret === "") throw new UsageError(`The ${noun} ${source} is empty.`, "Pass all of it.");
+  if (secret === "") throw new UsageError(`The ${noun} ${source} is empty.`, `Pass the ${noun}.`);
   if (isApiKey) assertKey(secret, source);
   known.set(stdin, read.set(path, secret));
   return conceal(secret);
 }
 
-/**
- * Rejects options that read both the secret and the body from stdin.
- *
- * @throws UsageError if both would be read from stdin
- */
+/** @throws UsageError if the options would read both a secret and the body from stdin */
 export function bodyFirst(
   options: ValuesOf<typeof secretOptions> & {
     readonly body: string | undefined;

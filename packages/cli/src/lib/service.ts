@@ -56,8 +56,8 @@ export const baseUrlOf = ({
  * Calls the service, with the client's retries. Requests to a service on this machine, or over `http:`, go only to the
  * addresses that were checked.
  *
- * @param work passes `signal` to each operation
- * @param onlyHere rejects a service on another machine, even over `https:`, unless `--allow-external` is given
+ * @param work the function that uses the client, and passes `signal` to each operation
+ * @param onlyHere whether a service on another machine needs `--allow-external`, even over `https:`
  * @throws UsageError (as a rejection) for arguments that the client refuses and for an API key that would be sent
  *   unencrypted, Failure for a request that the service refuses
  */
@@ -69,7 +69,7 @@ export async function callService<Result>(
   const baseUrl = baseUrlOf(context);
   const allowExternal = context.options["allow-external"];
   const isPlain = /^http:/i.test(baseUrl);
-  // If the URL has no usable address, the client reports the problem.
+  // Unless `onlyHere` is set, the client reports a URL that has no usable address.
   const target = await resolveTarget("The base URL", baseUrl, allowExternal || !onlyHere).catch(
     (error: unknown) => {
       if (onlyHere) throw error;
@@ -94,7 +94,7 @@ export async function callService<Result>(
   }
 }
 
-/** Calls the service like {@link callService}, and returns the exit code that `work` resolves with. */
+/** Calls the service like {@link callService}, and resolves to the exit code from `work`. */
 export const withService: (
   context: ServiceContext,
   work: (client: Client) => Promise<ExitCode>,
@@ -112,7 +112,7 @@ async function readApiKey(context: ServiceContext, isHere: boolean): Promise<str
   }
   const key = (await secretFrom("api-key", name, file, context)) ?? env["SVC_API_KEY"];
   if (key !== undefined && key !== "") return key;
-  // A sandbox accepts any key.
+  // On this machine, the service is probably a sandbox, which accepts any key.
   if (isHere) return "svc_test";
   throw new UsageError("The API key is missing.", "Set the environment variable SVC_API_KEY.");
 }
@@ -149,13 +149,13 @@ function withFlag({ message, param = "" }: SvcError): string {
   return which + message.slice(param.length);
 }
 
-/** Returns the failure of a connection that can be explained, or undefined if the error has another cause. */
+/** Resolves to a Failure that explains why a connection failed, or to undefined if there is no explanation. */
 async function connectionFailure(
   { code, cause }: Pick<SvcError, "code" | "cause">,
   baseUrl: string,
 ): Promise<Failure | undefined> {
   if (code !== "connection_failed") return undefined;
-  // The client copies the errors, so one that was explained already is recognized by its cause.
+  // Explains the innermost cause, because the client copies errors: the copy of a ConnectionError is an ordinary error.
   if (!(cause instanceof Error)) return undefined;
   const inner = await connectionFailure({ code, cause: cause.cause }, baseUrl);
   if (inner) return inner;
@@ -170,7 +170,7 @@ function explained(error: SvcError, baseUrl: string, isHere: boolean): UsageErro
   const { code, message, status } = error;
   const isRefused =
     code === "invalid_option" || (code === "invalid_request" && status === undefined);
-  // The client rejected its arguments before making a request.
+  // The client rejected its arguments before making a request, so the command was used wrongly.
   if (isRefused) {
     const text = message.replaceAll(/`(\w+)`/g, (_, name: string) => flags[name] ?? name);
     return new UsageError(text, "--help describes the arguments.");

@@ -7,7 +7,7 @@ import { targetAt, type Address, type Target } from "./target.js";
  * The rule for targets of the command line's requests:
  *
  * - The target is an `http` or `https` URL. One without a scheme is `http`.
- * - It has no user name and no password, which would reach logs and lists of processes.
+ * - It has no user name and no password, because these would appear in logs and lists of processes.
  * - Its host has an address. `localhost` and the names below it are 127.0.0.1 and `::1`, whatever a resolver
  *   returns (RFC 6761, section 6.3).
  * - All its addresses are loopback, unless `--allow-external` is given.
@@ -71,7 +71,7 @@ export async function resolveTarget(
 }
 
 function parse(flag: string, text: string): URL {
-  // A URL's host `3000` would be the address 0.0.11.184.
+  // Rejects a port without a host, because a URL with the host `3000` would mean the address 0.0.11.184.
   const [, port] = /^(?:https?:\/\/)?:?(\d{1,5})(?:[/?#]|$)/i.exec(text) ?? [];
   const hint = `Write it like http://localhost:${port ?? 3000}/webhooks.`;
   if (port) throw new UsageError(`${flag} has a port, but no host.`, hint);

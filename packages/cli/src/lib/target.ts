@@ -20,7 +20,8 @@ export interface Target {
   /** The DNS lookup function that returns the checked addresses. */
   readonly lookup: LookupFunction;
   /**
-   * Sends the given headers and `Host`, `Content-Length` and `Connection`, but no others. Does not follow redirects.
+   * Sends a request with these headers, `Host`, `Content-Length` and `Connection`, but no others. Does not follow
+   * redirects.
    */
   readonly send: (outgoing: Outgoing, signal: AbortSignal) => Promise<IncomingMessage>;
   /** Starts a request. The caller writes its body of `length` bytes. */
@@ -38,7 +39,7 @@ export interface Address {
 }
 
 /**
- * The connection options. By default, Node gives up on an address after 250 ms, but a busy machine may need longer even
+ * The connection options. Each address gets 5 s instead of Node's 250 ms, because a busy machine may need longer even
  * for loopback.
  */
 const connecting = { agent: false, autoSelectFamilyAttemptTimeout: 5_000 } as const;
@@ -80,7 +81,7 @@ function through(
         for (const event of ["upgrade", "connect"]) {
           sending.once(event, (_response, socket: Socket) => socket.destroy());
         }
-        // An error that is explained is reported first.
+        // After an error, the promise rejects with the explained error instead, which may take longer.
         sending.once("close", () => {
           if (!isFailed) reject(new Error("it closed the connection"));
         });
@@ -90,8 +91,8 @@ function through(
 }
 
 /**
- * Reports a failed write only after what has arrived has been read. A receiver may respond and close the connection
- * before it has read the body, and Node would discard its response.
+ * Delays the error of a failed write until the data that has arrived is read. Otherwise, Node would discard the
+ * response of a receiver that responds and closes the connection before it has read the body.
  */
 function readAfterFailedWrite(socket: Socket): void {
   const write = socket["_write"].bind(socket);
@@ -110,7 +111,7 @@ type Done = (error?: Error | null) => void;
 const afterReading =
   (done: Done): Done =>
   (error) => {
-    // Node polls between the two calls.
+    // Between the two callbacks, Node polls the sockets and reads the data that has arrived.
     if (error) setImmediate(() => setImmediate(() => done(error)));
     else done();
   };

@@ -1,13 +1,13 @@
 /**
- * Matches the codes of TLS. Those of certificates, such as INVALID_PURPOSE, are words: the codes of the operating
- * system have none, and those of Node's other parts begin with their name.
+ * Matches the codes of TLS errors. Codes about certificates, such as INVALID_PURPOSE, have no prefix. The pattern
+ * excludes codes of the operating system, such as ECONNRESET, and those of other parts of Node, such as HPE_….
  */
 const codes =
   /^(?:ERR_(?:SSL|TLS)_|EPROTO$|(?!E[A-Z]+$|(?:ABORT|EAI|ERR|HPE|UND)_)[A-Z]+(?:_[A-Z]+)*$)/;
 
 /**
- * Returns an error whose message explains why a connection ended without a response, or the error itself if it has
- * another cause. A server that uses TLS hangs up on a request in plain text, but so does one that crashes.
+ * Resolves to an error whose message explains why a connection failed, or to the error itself if there is no
+ * explanation. A server that uses TLS hangs up on a request in plain text, but so does a server that crashes.
  */
 export async function explainConnection(error: unknown, url: URL): Promise<unknown> {
   if (!(error instanceof Error) || url.protocol !== "http:" || error.message !== "socket hang up")
@@ -15,22 +15,22 @@ export async function explainConnection(error: unknown, url: URL): Promise<unkno
   return new ConnectionError(maybeTls, "ECONNRESET", error);
 }
 
-/** Returns whether a connection was not established. @param text the error's code, or its message, which contains it */
+/** Returns whether an error's code, or a message that contains the code, means that no connection was established. */
 export const isUnreachable = (text: string): boolean =>
   /\b(?:ECONNREFUSED|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)\b/.test(text);
 
 const maybeTls =
   "The connection was closed without a response. If this port serves HTTPS, use an https: URL.";
 
-/** Returns an error whose message explains why a TLS connection failed, or the error itself if it has another cause. */
+/** Resolves to an error whose message explains why TLS failed, or to the error itself if it has another cause. */
 export async function explainTls(error: unknown, { hostname }: URL): Promise<unknown> {
   if (!(error instanceof Error)) return error;
   const { code = "" } = error as NodeJS.ErrnoException;
-  // A server without TLS either responds in plain text, which Node reports with a code of OpenSSL, or hangs up.
+  // A server without TLS may hang up. If it responds in plain text instead, Node reports a code that `codes` matches.
   if (code === "ECONNRESET" && error.message.includes("before secure TLS connection"))
     return new ConnectionError(hungUp, code, error);
   if (!codes.test(code)) return error;
-  // The sandbox takes long to load, and few requests fail.
+  // Imports the sandbox only when it is needed, because it takes long to load and few requests fail.
   const { tlsText } = await import("@svc-webhooks/sandbox/command");
   return new ConnectionError(tlsText(error, hostname, "start this command"), code, error);
 }
@@ -38,7 +38,7 @@ export async function explainTls(error: unknown, { hostname }: URL): Promise<unk
 const hungUp =
   "The connection was closed during the TLS handshake. If the receiver does not use TLS on this port, use an http: URL, or the port on which it serves HTTPS.";
 
-/** A connection failed. The message states why, and how to fix it, in whole sentences. */
+/** The error of a failed connection. Its message states the reason and the fix, in whole sentences. */
 export class ConnectionError extends Error {
   readonly code: string;
 

@@ -2,8 +2,8 @@ import { lstatSync, statSync } from "node:fs";
 import { messageOf, UsageError } from "../errors.js";
 
 /**
- * Refuses a symbolic link, through which a folder of strangers could name any file of the user. Links to pipes and
- * terminals, such as /dev/stdout, are usable.
+ * Refuses a symbolic link: in a folder to which others can write, it could lead to any file of the user. Links to pipes
+ * and terminals, such as `/dev/stdout`, are allowed.
  *
  * @throws UsageError if writing to the path would create or change the target of a link
  */
@@ -14,7 +14,7 @@ export function assertNotLinked(flag: string, path: string): void {
   throw new UsageError(`${flag} is a symbolic link.`, "Pass the path of the file itself.");
 }
 
-/** Returns the error of a file that cannot be written. */
+/** Returns the UsageError for a file that cannot be written, or the error itself if it is a UsageError already. */
 export const notWritable = (flag: string, error: unknown): UsageError =>
   error instanceof UsageError
     ? error

@@ -2,14 +2,15 @@ import type { Client, WebhookEndpoint } from "@svc-webhooks/client";
 import { Failure, UsageError } from "../errors.js";
 import { listFromSandbox } from "../lib/control.js";
 
-/** The endpoint whose deliveries are compared. Only a sandbox reports more than its id. */
+/** The endpoint whose deliveries are compared. Only a sandbox reports more than the id of an endpoint. */
 export type Compared = Pick<WebhookEndpoint, "webhook_endpoint_id"> &
   Partial<Pick<WebhookEndpoint, "url" | "status">>;
 
 const listThem = "To see the endpoints, run svc-webhooks endpoints list.";
 
 /**
- * Returns the endpoint with this id. Without an id, returns the only active endpoint of a sandbox, or its only endpoint.
+ * Resolves to the endpoint with this id. Without an id, resolves to the sandbox's only active endpoint, or, if none
+ * is active, to its only endpoint.
  *
  * @throws UsageError if the endpoint must be named, Failure `not_found`, and the client's errors (as rejections)
  */
@@ -45,7 +46,7 @@ export async function comparedEndpoint(
   );
 }
 
-/** Returns the endpoints, newest first, or undefined if the service is not a sandbox. */
+/** Resolves to the endpoints, newest first, or to undefined if the service is not a sandbox. */
 async function endpointsOf(
   client: Client,
   signal: AbortSignal,

@@ -2,15 +2,15 @@ import type { InboxAdmin, InboxState } from "@svc-webhooks/core/inbox";
 import { loadAdmin, queueFailure, queueTimeout } from "../lib/inbox-admin.js";
 import { withPatience } from "../lib/patience.js";
 
-/** A job that changes its state during the listing moves to a later one of these. */
+/** The states to list, in order. Some occur twice, so that a job that changes its state meanwhile is still found. */
 const states: readonly InboxState[] = ["delayed", "ready", "active", "delayed", "ready", "dead"];
 
 /** Reads the delivery ids of all jobs of a queue. */
 export type ReadJobs = () => Promise<ReadonlySet<string>>;
 
 /**
- * Imports the queue of `--admin`. The function that it returns lists the jobs of each state, and rejects if the queue is
- * silent for 30 s, or after Ctrl-C.
+ * Imports the queue of `--admin`, and resolves to a function that lists the jobs of all states. It rejects if the queue
+ * is silent for 30 s, or after Ctrl-C.
  */
 export async function loadJobs(file: string, signal: AbortSignal): Promise<ReadJobs> {
   const admin = await loadAdmin(file, signal);

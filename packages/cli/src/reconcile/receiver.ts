@@ -9,13 +9,13 @@ export type Records = Pick<Receiver, "peek">;
 const example =
   'Create a module such as: import { receiver } from "./webhooks.js"; export default receiver; It must not start a server.';
 
-/** How long a call that has not reached the store is repeated, and the pause between two of them, in milliseconds. */
+/** How long calls that do not reach the store are repeated, and the pause between two calls, in milliseconds. */
 const connectingMs = 10_000;
 const pauseMs = 200;
 
-/** The part of time that a test controls. */
+/** The clock functions that a test can replace. */
 interface Time {
-  /** Returns milliseconds from any start. */
+  /** Returns the milliseconds since any fixed moment. */
   readonly now: () => number;
   /** Waits between two calls. */
   readonly pause: (signal: AbortSignal) => Promise<unknown>;
@@ -27,8 +27,8 @@ const systemTime: Time = {
 };
 
 /**
- * Imports the receiver of `--receiver`, and reads a record that does not exist: a store that cannot be read is reported
- * before the service is called.
+ * Imports the receiver of `--receiver`, and reads a record that does not exist, so that a store that cannot be read is
+ * reported before the service is called.
  *
  * @throws UsageError, Failure, ReceiverConfigError or the reason of `signal` (as rejections)
  */
@@ -57,12 +57,12 @@ export async function loadRecords(
       await pause(signal);
     }
   };
-  // The client of a module that was just imported may still be connecting.
+  // Repeats this call even after a timeout, because the store's client in the new module may still be connecting.
   await read([{ deliveryId: "svc-webhooks-reconcile" }], "not_sent", "store_timeout");
   return { peek: (targets) => read(targets, "not_sent") };
 }
 
-/** A store has `peek` too, but finds no record by a delivery id. */
+/** Returns whether a value is a receiver, not a store: `peek` of a store does not find records by delivery id. */
 function isReceiver(value: unknown): value is Records {
   const { peek, claim } = Object(value) as Readonly<Record<string, unknown>>;
   return typeof peek === "function" && claim === undefined;
@@ -79,7 +79,7 @@ function storeFailure(error: unknown, file: string): unknown {
       { cause: error },
     );
   }
-  // The message names the option and the fix.
+  // This error is passed on, because its message names the option and the fix.
   if (code === "invalid_option") return error;
   return new Failure(
     code === "store_timeout" ? code : "store_failed",

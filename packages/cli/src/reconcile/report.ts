@@ -8,9 +8,9 @@ import type { Walked } from "./walk.js";
 export interface Found extends Walked {
   readonly endpoint: Compared;
   readonly since: Date;
-  /** The time of `--since`, from which `since` may differ. */
+  /** The time that `--since` requests. `since` may be later. */
   readonly sinceRequested: Date;
-  /** The age from which the newest delivery counts as silence, as text too. Undefined: any age is fine. */
+  /** The age above which the newest delivery counts as silence, and its text. Undefined: any age is fine. */
   readonly silence: { readonly ms: number; readonly text: string } | undefined;
   readonly redelivers: boolean;
 }
@@ -24,7 +24,7 @@ const isArchived = ({ endpoint }: Found) => endpoint.status === "archived";
 export function problemsOf(found: Found): readonly Problem[] {
   const { report, silence, isComplete } = found;
   const { newestSentAt } = report;
-  // A list that broke before its first delivery shows no silence.
+  // If the list ended with an error before the first delivery, it is unknown whether there was silence.
   const isKnown = newestSentAt !== undefined || isComplete;
   const ageMs = Date.now() - Number(newestSentAt ?? 0);
   const isSilent = isArchived(found) || (isKnown && silence !== undefined && ageMs > silence.ms);
@@ -69,7 +69,7 @@ export function jsonOf(found: Found): object {
   };
 }
 
-/** The fields: what each one counts, and the next step if it is not 0. */
+/** Returns the fields, each with its count, its meaning, and the next step if the count is not 0. */
 const rowsOf = (found: Found): readonly (readonly [string, number, string, string])[] => {
   const { report } = found;
   return [
@@ -106,7 +106,7 @@ function repairOf(found: Found): string {
   return found.redelivers ? "run this command again to check" : "add --redeliver";
 }
 
-/** The most ids of a field that are printed. */
+/** The maximum number of ids that are printed for a field. */
 const mostIds = 10;
 
 function idLines(name: string, ids: readonly string[], count: number): readonly Line[] {
@@ -150,7 +150,7 @@ export function linesOf(found: Found, output: Output): readonly Line[] {
 
 const colours = { missing: "red", lost: "red" } as const;
 
-/** Returns the link to the page, if a count needs more explanation than a cell of the table has. */
+/** Returns the link to the documentation, if a count needs more explanation than fits into the table. */
 const pageLines = ({ report }: Found): readonly Line[] =>
   report.lostCount > 0 || report.unknown > 0
     ? [`${pageLink("docs/reconcile", "what-it-reports")} explains each field.`]

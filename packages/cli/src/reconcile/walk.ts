@@ -13,12 +13,12 @@ interface Walk {
   readonly readJobs: ReadJobs | undefined;
   readonly webhook_endpoint_id: string;
   readonly since: Date;
-  /** When the first of the compared records may expire, in milliseconds. */
+  /** When the first of the compared records may expire, in milliseconds since 1970. */
   readonly untilMs: number;
   readonly graceMs: number;
   /** The types to judge. Empty: all. */
   readonly types: readonly string[];
-  /** The most deliveries to request again, or undefined to report only. */
+  /** The maximum number of deliveries to request again, or undefined if the command only reports. */
   readonly maxRedeliver: number | undefined;
   readonly progress: Progress;
   readonly signal: AbortSignal;
@@ -29,18 +29,18 @@ export interface Walked {
   readonly report: ReconcileReport;
   /** Whether the list was read to its end, or to `since`. */
   readonly isComplete: boolean;
-  /** How many missing deliveries could not be requested, because no request can have their event id. */
+  /** The number of missing deliveries that could not be requested, because no URL can contain their event id. */
   readonly unusable: number;
-  /** The service's first message about a delivery that it did not accept: with 409, or with another status. */
+  /** The service's first message for status 409 (`skipped`), and the first one for any other error (`refused`). */
   readonly messages: { readonly skipped?: string; readonly refused?: string };
   /** The error that ended the list, the last look at the queue or the redelivery, or the reason of `signal`. */
   readonly error?: unknown;
 }
 
 /**
- * Compares the deliveries of an endpoint with the records of a receiver. If the list ends with an error or by Ctrl-C, the
- * deliveries that were read until then are compared. So are all of them if the last look at the queue fails. If Ctrl-C
- * interrupts a call of the store, the report does not count the deliveries of that call.
+ * Compares the deliveries of an endpoint with the records of a receiver. If the list ends with an error or by Ctrl-C,
+ * compares the deliveries that were read until then. If the second look at the queue fails, reports the result of the
+ * first. If Ctrl-C interrupts a call to the store, the report does not count the deliveries of that call.
  *
  * @throws Failure, or an error of the records or the queue (as rejections)
  */
@@ -62,7 +62,7 @@ export async function walk(given: Walk): Promise<Walked> {
       for await (const event of client.webhookEvents.list(query, { signal })) {
         if (Date.now() > untilMs) throw tooSlow();
         yield event;
-        // The rest of a page is older than deliveries that are not compared.
+        // Ends the list once a call was interrupted: the rest of the page is older than deliveries without a result.
         if (reader.unread() > 0) return;
       }
     } catch (error) {
@@ -126,8 +126,8 @@ export async function walk(given: Walk): Promise<Walked> {
 }
 
 /**
- * Returns records whose calls end at Ctrl-C. A call that it interrupts, or that fails after it, counts its deliveries as
- * running, so that none of them is requested; `without` removes them from the report.
+ * Returns `Records` whose calls end on Ctrl-C. The deliveries of a call that Ctrl-C interrupts, or that fails after
+ * Ctrl-C, count as running, so that none of them is requested again. `without` removes them from the report.
  */
 function readingUntil(signal: AbortSignal, records: Records) {
   let unread = 0;
@@ -140,7 +140,7 @@ function readingUntil(signal: AbortSignal, records: Records) {
     async peek(targets: Parameters<Records["peek"]>[0]) {
       try {
         const states = records.peek(targets);
-        // After Ctrl-C, the deliveries that were read until then are compared.
+        // A call after Ctrl-C is not interrupted, because it compares deliveries that were read before.
         return await (signal.aborted ? states : Promise.race([states, interrupted]));
       } catch (error) {
         if (!signal.aborted) throw error;
@@ -149,7 +149,7 @@ function readingUntil(signal: AbortSignal, records: Records) {
       }
     },
     unread: () => unread,
-    /** Records the time of the last delivery of a batch. */
+    /** Records the time of a batch's last delivery, unless a call was interrupted. */
     note(at: Date) {
       if (unread === 0) comparedUntil = at;
     },
@@ -165,18 +165,18 @@ function readingUntil(signal: AbortSignal, records: Records) {
   };
 }
 
-/** Returns whether the client has refused an event id that no path can have, which concerns one delivery only. */
+/** Returns whether the client has refused an event id that no path can contain. Other deliveries are not affected. */
 const isUnusableId = (error: unknown): error is SvcError =>
   isSvcError(error) && error.param === "event_id" && error.status === undefined;
 
 const tooSlow = () =>
   new Failure(
     "too_slow",
-    "The walk took longer than the records live, so older deliveries would be reported as lost.",
+    "The walk took longer than the records are kept, so older deliveries would be reported as lost.",
     "Shorten --since, or raise retainMs of the receiver and --retain.",
   );
 
-/** Returns a function that shows the progress every 100 deliveries, by their times. */
+/** Returns a function that updates the progress every 100 deliveries, based on the time of the last one. */
 function shower({ since, progress }: Walk) {
   const now = Date.now();
   let count = 0;
@@ -191,8 +191,8 @@ function shower({ since, progress }: Walk) {
 }
 
 /**
- * Looks for lost deliveries once more: a job may have been stored after the queue was listed, or its state changed
- * meanwhile.
+ * Looks for lost deliveries once more, because a job may have been stored after the queue was listed, or may have
+ * changed its state meanwhile.
  */
 async function lookAgain(
   report: ReconcileReport,
@@ -228,21 +228,21 @@ const withClock =
 
 const texts: Readonly<Record<string, readonly [text: string, hint: string]>> = {
   unreadable_list: ["The service listed a delivery without an id, a status or a time.", inCode],
-  not_newest_first: ["The service's list of deliveries is not sorted, newest first.", inCode],
+  not_newest_first: ["The service's list of deliveries is not sorted newest first.", inCode],
   clock_behind: [
-    "The service listed a delivery that was created more than a day after the time of this machine.",
+    "The service listed a delivery whose time is more than a day ahead of this machine's clock.",
     withClock,
   ],
 };
 
-/** Converts an error of `reconcile` for a list that it cannot compare. */
+/** Converts an error of `reconcile` about an unusable list to a Failure with a fix. Returns other errors unchanged. */
 function ofList(error: unknown): unknown {
   const code = codeOf(error) ?? "";
   const found = error instanceof Failure ? undefined : texts[code];
   return found === undefined ? error : new Failure(code, ...found, { cause: error });
 }
 
-/** Adds to a failure what it would hide: the requests that were made before it. */
+/** Adds to the message of a failure the number of redeliveries that were requested before the failure. */
 function withRequests(error: unknown, requested: number): unknown {
   if (!(error instanceof Failure) || requested === 0) return error;
   const { code, message, hint, cause } = error;

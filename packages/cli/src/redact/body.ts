@@ -13,7 +13,7 @@ export interface BodyText {
 
 /** Returns the text of a body, or the reason why it cannot be redacted, as a whole sentence. */
 export function bodyTextOf(headers: HeaderList, body: Uint8Array): BodyText | string {
-  // The values with which receivers accept a body.
+  // Accepts the same values as receivers, because they all mean that the body is not compressed.
   const encoding = headerOf(headers, "content-encoding") ?? "";
   if (!/^\s*(?:identity|none|utf-?8|[78]bit|binary|)\s*$/i.test(encoding))
     return "Its body is compressed.";
@@ -36,7 +36,7 @@ export function bodyTextOf(headers: HeaderList, body: Uint8Array): BodyText | st
 /**
  * Returns the redacted body.
  *
- * @param ids the sender's ids of the request, which stay
+ * @param ids the sender's ids in the request's headers, which stay in the body
  */
 export function redactedBody(
   { start, text, syntax }: BodyText,

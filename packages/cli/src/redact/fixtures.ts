@@ -8,9 +8,9 @@ import { redactedHeaders, signedHeaders } from "./headers.js";
 import type { Redactor } from "./redactor.js";
 import { testSecretOf } from "./test-secret.js";
 
-/** Makes fixtures of captured requests. */
+/** Makes fixtures from captured requests. */
 export interface Fixtures {
-  /** The public secret that fixtures verify with. */
+  /** The public secret with which the fixtures verify. */
   readonly secret: string;
   /** Resolves to the redacted request, signed again, or to the reason why there is none, as a whole sentence. */
   readonly make: (captured: Captured) => Promise<Captured | string>;
@@ -42,7 +42,7 @@ export function createFixtures(sender: Sender, redactor: Redactor): Fixtures {
       const { headers: kept, ids } = redactedHeaders(captured.headers, scheme.headers, redactor);
       const body = redactedBody(text, ids, redactor);
       const at = new Date(time).toISOString();
-      // The senders know no other method, and commands that read fixtures ignore the path.
+      // Senders use only POST. The path is removed, because commands that read fixtures ignore it.
       const bare: Captured = { at, method: "POST", path: "/", headers: kept, body, verdict };
       const headers = signedHeaders(kept, await signatureFor(bare, time), body.length);
       const result = await verify({ headers, body, at: time });

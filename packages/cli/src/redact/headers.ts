@@ -3,7 +3,7 @@ import { isIdText, isTypeName } from "../lib/field-name.js";
 import type { HeaderList } from "../lib/target.js";
 import type { Redactor } from "./redactor.js";
 
-/** Headers with the sender's own ids. */
+/** The names of headers that contain the sender's own ids. */
 const idHeaders: ReadonlySet<string> = new Set([
   headerNames.deliveryId,
   headerNames.subscriptionId,
@@ -17,21 +17,21 @@ const idHeaders: ReadonlySet<string> = new Set([
   "x-shopify-event-id",
 ]);
 
-/** Headers with the type of the event. */
+/** The names of headers that contain the type of the event. */
 const typeHeaders: ReadonlySet<string> = new Set([
   "x-github-event",
   "linear-event",
   "x-shopify-topic",
 ]);
 
-/** Returns whether a header has the value that its name promises. Headers of other names are not saved. */
+/** Returns whether a listed header has a value that may stay, or undefined for a header that is not listed. */
 function isKept(name: string, value: string): boolean | undefined {
   if (idHeaders.has(name)) return isIdText(value);
   if (typeHeaders.has(name)) return isTypeName(value);
   return name === headerNames.attempt ? /^\d{1,4}$/.test(value) : undefined;
 }
 
-/** A media type, with the character set if nothing else follows. */
+/** Matches a media type, and its character set if nothing else follows. */
 const mediaType = /^[a-z]+\/[a-z\d.+-]{1,60}(?:; ?charset=[a-z\d-]{1,20}$)?/i;
 
 export interface RedactedHeaders {
@@ -41,8 +41,8 @@ export interface RedactedHeaders {
 }
 
 /**
- * Returns the headers that may be saved: those of the delivery, of the body and of `--keep`. The headers of the
- * signature have no value.
+ * Returns the headers that may be saved: those of the delivery, of the body and of `--keep`. The values of signature
+ * headers are removed.
  *
  * @param signature the names of the headers that the sender signs with, in lower case
  */
@@ -55,7 +55,7 @@ export function redactedHeaders(
   const ids = new Set<string>();
   const valueOf = (name: string, value: string): string | undefined => {
     if (name === "host") return "localhost";
-    // The length is that of the new body.
+    // `signedHeaders` writes the length of the new body.
     if (name === "content-length") return "0";
     if (name === "content-type") return mediaType.exec(value)?.[0];
     if (name === signature[0]) return "";
@@ -68,7 +68,7 @@ export function redactedHeaders(
   };
   const written = headers.flatMap(([name, value]) => {
     const lower = name.toLowerCase();
-    // A receiver reads the first one, or none of several.
+    // Keeps only the first header of a name, because a receiver reads only that one, or none if there are several.
     if (seen.has(lower)) return [];
     seen.add(lower);
     const text = valueOf(lower, value);
@@ -77,7 +77,7 @@ export function redactedHeaders(
   return { headers: written, ids };
 }
 
-/** Returns the headers with those of a new signature, in the places of the old ones, and the right length. */
+/** Returns the headers with a new signature in the places of the old one, and with the right `Content-Length`. */
 export function signedHeaders(
   headers: HeaderList,
   signature: Readonly<Record<string, string>>,

@@ -5,11 +5,11 @@ export interface JsonToken {
   readonly type: "name" | "string" | "number";
   /** The decoded text of a name or a string, or the digits of a number as they are written. */
   readonly value: string;
-  /** The name of the member that it is in, or that it is. Undefined outside of objects. */
+  /** The name of the member that contains the token, or whose name it is. Undefined outside of objects. */
   readonly name: string | undefined;
-  /** The position at which the object begins that has this member. */
+  /** The position at which the object with this member begins, or -1 outside of objects. */
   readonly object: number;
-  /** The name of the member around it that stays with everything in it. It may be the member itself. */
+  /** The name of the member that stays with everything in it, if there is one: this member or one around it. */
   readonly keptBy: string | undefined;
 }
 
@@ -24,10 +24,10 @@ const numberText = /[-\d.eE+]+/y;
 
 /**
  * Rewrites tokens of a JSON text. Everything else keeps its characters: white space, escapes, the digits of numbers,
- * and names that occur twice. Works without recursion, so the depth does not matter.
+ * and names that occur twice. Works without recursion, so that the text may have any depth.
  *
  * @param text must be JSON
- * @param keeps returns whether everything in the members of this name stays
+ * @param keeps returns whether everything in members with this name stays
  */
 export function rewriteJson(
   text: string,

@@ -1,4 +1,4 @@
-/** Returns a name in one spelling: `eventType`, `Event-Type` and `event_type` are the same. */
+/** Returns a name in a uniform spelling, which is the same for `eventType`, `Event-Type` and `event_type`. */
 export const spelled = (name: string): string =>
   name
     .normalize("NFKC")
@@ -6,7 +6,7 @@ export const spelled = (name: string): string =>
     .replaceAll(/[\s-]/g, "_")
     .toLowerCase();
 
-/** Members whose values are those of an enumeration in every sender's events: the schemes read event types from them. */
+/** Members whose values are an enumeration for every sender, because the schemes read event types from them. */
 const structural: ReadonlySet<string> = new Set([
   "type",
   "object",
@@ -15,14 +15,14 @@ const structural: ReadonlySet<string> = new Set([
   "action",
 ]);
 
-/** Members that have the time of an event. A time under another name may be a date of birth. */
+/** Members that contain the time of an event. A time under any other name may be personal, such as a date of birth. */
 const times: ReadonlySet<string> = new Set(
   "created created_at updated updated_at timestamp occurred_at sent_at delivered_at event_time webhook_timestamp".split(
     " ",
   ),
 );
 
-/** The most characters of a listed name. Each element of a list under a longer one would cost its length. */
+/** The most characters of a listed name. Longer names are not compared, because that would be slow in long lists. */
 const mostName = 64;
 
 const has = (names: ReadonlySet<string>, name: string): boolean =>

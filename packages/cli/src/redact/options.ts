@@ -5,7 +5,7 @@ export const keepOption = {
     type: "string",
     multiple: true,
     value: "name",
-    text: "keep what is under this name or in this header; may be repeated",
+    text: "keep the values of fields and headers with this name; may be repeated",
   },
 } as const;
 

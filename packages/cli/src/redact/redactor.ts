@@ -6,11 +6,11 @@ import { isStructural, isTime, spelled } from "./names.js";
 import { createSubstitutes, isMoment } from "./substitutes.js";
 
 export interface RedactorOptions {
-  /** Names whose values stay, with everything in them, in any spelling: `customerRef` is `customer_ref`. */
+  /** Names whose values stay, with everything in them. Any spelling matches: `customerRef` is `customer_ref`. */
   readonly keep?: readonly string[];
   /** The names and values that schemas declare. */
   readonly vocabulary?: Vocabulary;
-  /** The key of the substitutes. Default: a random one, which is stored nowhere. */
+  /** The key of the substitutes. Default: a random key, which is not stored. */
   readonly key?: Uint8Array;
 }
 
@@ -21,30 +21,30 @@ export interface Kept {
 }
 
 /**
- * Replaces every text and number that is not on the list of what stays. Equal values get equal substitutes from one
- * redactor.
+ * Replaces every text and number that is not on the list of values that stay. One redactor replaces equal values with
+ * equal substitutes.
  */
 export interface Redactor {
   /**
    * Rewrites a JSON text.
    *
-   * @param ids the sender's ids of the request, which stay
+   * @param ids the sender's ids in the request's headers, which stay
    * @throws SyntaxError if the text is not JSON
    */
   readonly json: (text: string, ids?: ReadonlySet<string>) => string;
   /** Rewrites `application/x-www-form-urlencoded` text. */
   readonly form: (text: string, ids?: ReadonlySet<string>) => string;
-  /** Replaces any text. */
+  /** Replaces a text. */
   readonly text: (text: string) => string;
-  /** Returns whether `--keep` has a name. */
+  /** Returns whether `--keep` lists a name. */
   readonly keeps: (name: string) => boolean;
-  /** Notes that the value of a name stays. */
+  /** Counts a value that stays under this name. */
   readonly note: (name: string) => void;
-  /** Returns the names under which values stayed. */
+  /** Returns the names under which values stayed, and the numbers of these values. */
   readonly kept: () => readonly Kept[];
 }
 
-/** The number of JSON texts within each other that are read. A deeper one is replaced as a text. */
+/** The depth to which JSON texts inside of strings are parsed. A deeper JSON text is replaced as a plain text. */
 const mostLevels = 4;
 
 export function createRedactor({
@@ -73,7 +73,7 @@ export function createRedactor({
   const isKnownName = (name: string) =>
     vocabulary.values.has(name) || vocabulary.names.has(name) || isStructural(name) || isTime(name);
 
-  /** Returns the positions of the objects that are maps: they have a name that is data. */
+  /** Returns the positions of the objects that are maps, because at least one of their names is data. */
   function mapsIn(text: string): ReadonlySet<number> {
     const maps = new Set<number>();
     rewriteJson(text, keeps, ({ type, value, object, keptBy }) => {

@@ -1,13 +1,13 @@
 import { createHmac } from "node:crypto";
 import { isIPv4, isIPv6 } from "node:net";
 
-/** Makes substitutes of the same shape. Equal values get equal substitutes; other keys give other substitutes. */
+/** Replaces values with substitutes of the same shape. Equal values get equal substitutes if the key is equal too. */
 export interface Substitutes {
   /** Replaces a text as a whole. */
   readonly text: (value: string) => string;
-  /** Replaces the name of an entry in a map. Short names become longer, so that two do not become one. */
+  /** Replaces the name of an entry in a map. A short name becomes longer, so that two entries do not become one. */
   readonly entry: (value: string) => string;
-  /** Replaces the digits of a number. The whole part has as many, and is less, so that the limits of a schema hold. */
+  /** Replaces the digits of a number. Its integer part does not grow, so that a schema's limits still hold. */
   readonly number: (value: string) => string;
 }
 
@@ -25,27 +25,27 @@ const email = /^[^\s@/]{1,64}@[^\s@/]{1,255}$/;
 /** The prefixes of the service's ids. */
 const idPrefix = /^(?:msg|send|we|evt|dlv|sub|dom|src)_(?=[A-Za-z\d]+$)/;
 
-/** Returns whether a text is a date with the time of day, or the seconds or milliseconds since 1970, of this century. */
+/** Returns whether a text is a date with a time of day, or seconds or milliseconds since 1970 in this century. */
 export const isMoment = (text: string): boolean =>
   (/\d:\d/.test(text) &&
     (isoDate.test(text) || httpDate.test(text)) &&
     !Number.isNaN(Date.parse(text))) ||
   /^[1-3]\d{9}(?:\.\d{1,6}|\d{3})?$/.test(text);
 
-/** @param key the key of the run, which is stored nowhere */
+/** @param key the key of the run, which is not stored */
 export function createSubstitutes(key: Uint8Array): Substitutes {
   const hash = (data: string | Buffer) => createHmac("sha256", key).update(data).digest();
 
   const bytes = (value: string, length: number): Buffer => {
     const blocks = [hash(value)];
-    // Each block is made of the one before it, because hashing the value for each of them takes quadratic time.
+    // Makes each block from the block before it, because hashing the value for every block takes quadratic time.
     while (blocks.length * 32 < length) blocks.push(hash(blocks.at(-1) ?? ""));
     return Buffer.concat(blocks).subarray(0, length);
   };
 
   const hex = (value: string) => bytes(value, 6).toString("hex");
 
-  /** Runs `make` with other bytes until the result differs from the value. */
+  /** Runs `make` with new bytes until the result differs from the value. After `mostRounds`, repeats a letter. */
   const different = (
     value: string,
     make: (stream: Buffer) => string,
@@ -65,7 +65,7 @@ export function createSubstitutes(key: Uint8Array): Substitutes {
   const urlLike = (value: string) =>
     `${url.exec(value)?.[1]?.toLowerCase()}://${hex(value)}.example.test/`;
 
-  /** Replaces the addresses and URLs of a text by others, and the rest character by character. */
+  /** Replaces the email addresses and URLs in a text with others, and the rest character by character. */
   const proseLike = (value: string): string => {
     const plain = withoutMarks(value);
     return different(value, (stream) =>
@@ -111,16 +111,16 @@ export function createSubstitutes(key: Uint8Array): Substitutes {
   };
 }
 
-/** The rounds after which a text is too short to differ, such as a single letter. */
+/** The number of rounds after which a text, such as a single letter, counts as too short to differ. */
 const mostRounds = 50;
 
-/** The number of letters and digits from which two names of entries do not become one by chance. */
+/** The number of letters and digits from which two names of entries do not get the same substitute by chance. */
 const shortestEntry = 12;
 
-/** The digits that a number is compared by. The rest of a longer number does not matter. */
+/** The number of digits that decide whether a number is less. A JavaScript number is exact up to 15 digits. */
 const comparedDigits = 15;
 
-/** Returns an integer that has as many digits and is less, or one digit fewer for a power of ten. 0 and 1 stay. */
+/** Returns a smaller integer with the same number of digits, or one digit fewer for a power of ten. 0 and 1 stay. */
 function integerLike(integer: string, stream: Buffer): string {
   const most = Number(integer.slice(0, comparedDigits));
   if (most <= 1) return integer;
@@ -131,13 +131,16 @@ function integerLike(integer: string, stream: Buffer): string {
   return String(made) + rest.map((byte) => byte % 10).join("");
 }
 
-/** Replaces the digits of a fraction. Zeros stay: the number may have to be an integer. */
+/** Replaces the digits of a fraction, unless all are zeros: such a number may have to be an integer. */
 const fractionLike = (fraction: string, stream: Buffer): string =>
   /[1-9]/.test(fraction)
     ? fraction.replaceAll(/\d/g, (_digit, at: number) => String((stream[at + 8] ?? 0) % 10))
     : fraction;
 
-/** Returns a date from 1950 to 2029 in the same form. The month is a valid day too, and fractions and zones are 0. */
+/**
+ * Returns a date from 1950 to 2029 in the same form. Fractions and time zones become 0. In a numeric date, the month is
+ * used as the day too, because their order is unknown.
+ */
 function dateLike(value: string, stream: Buffer): string {
   const moment = new Date(Date.UTC(1950, 0) + (stream.readUIntBE(0, 5) / 2 ** 40) * eightyYears);
   const iso = moment.toISOString();
@@ -159,7 +162,7 @@ function dateLike(value: string, stream: Buffer): string {
 
 const eightyYears = Date.UTC(2030, 0) - Date.UTC(1950, 0);
 
-/** Returns an address of the network for documentation (RFC 3849). */
+/** Returns an IPv6 address from the range for documentation (RFC 3849). */
 const ipv6Like = (stream: Buffer): string =>
   `2001:db8:${stream.toString("hex", 0, 12).match(/.{4}/g)?.join(":")}`;
 
@@ -181,7 +184,7 @@ function hexLike(value: string, stream: Buffer): string {
 const marks = /[!-/:-@[-`{-~]/g;
 const markRuns = new RegExp(`${marks.source}{3,}`, "g");
 
-/** Replaces punctuation that is content and not shape, as in a password, by letters: three in a row, or most of a text. */
+/** Replaces punctuation that is content, as in a password, with letters: three or more in a row, or most of a text. */
 function withoutMarks(value: string): string {
   const { length } = value.replaceAll(/\s/g, "");
   return (value.match(marks)?.length ?? 0) * 2 > length
@@ -189,7 +192,7 @@ function withoutMarks(value: string): string {
     : value.replaceAll(markRuns, (run) => (run === "://" ? run : "x".repeat(run.length)));
 }
 
-/** Replaces letters, digits and everything that is not ASCII. */
+/** Replaces letters, digits and everything that is not ASCII. Removes combining marks and format characters. */
 function alike(word: string, stream: Buffer): string {
   let isFirst = true;
   const characters = Array.from(word, (character, index) => {

@@ -1,7 +1,7 @@
 import { createECDH, createHash, createPrivateKey, createPublicKey } from "node:crypto";
 import type { Sender } from "@svc-webhooks/schemes/senders";
 
-/** The keys of redacted requests. They are public, so nothing that is real may use them. */
+/** The keys of redacted requests. They are public, so they must not protect anything real. */
 export interface TestSecret {
   /** The receiver's secret. */
   readonly secret: string;
@@ -21,7 +21,7 @@ const equal = (secret: string): TestSecret => ({ secret, signingSecret: secret }
 
 const seedOf = () => createHash("sha256").update(text).digest();
 
-/** PKCS #8 of an Ed25519 private key, up to its 32 bytes (RFC 8410, section 7). */
+/** The start of an Ed25519 private key in PKCS #8, before the 32 bytes of the key (RFC 8410, section 7). */
 const pkcs8Start = Buffer.from("302e020100300506032b657004220420", "hex");
 
 function ed25519() {
@@ -55,7 +55,7 @@ function p256(): TestSecret {
 
 const standardWebhooks = () => equal(`whsec_${Buffer.from(text).toString("base64")}`);
 
-/** The keys of senders that do not accept any text. */
+/** The keys of senders whose keys must have a certain form. */
 const special: Partial<Readonly<Record<Sender["name"], () => TestSecret>>> = {
   "standard-webhooks": standardWebhooks,
   svix: standardWebhooks,

@@ -3,8 +3,8 @@ import { hostname } from "node:os";
 import { exists, linkAt, statOf } from "../../dev/processes.js";
 
 /*
- * The owner of a database: the machine, the id of the process and its start time, so that a later run recognizes what
- * a killed run has left. Process ids are of one machine, or of one container.
+ * The owner of a database is a process: its machine or container, its id and its start time. With it, a later run
+ * recognizes the databases that a killed run has left.
  */
 
 /** The source of a pattern that matches owners. */
@@ -16,7 +16,7 @@ const machine = (): string =>
     .digest("hex")
     .slice(0, 6);
 
-/** Returns when a process started, in ticks since the system did, or 0 if this system does not show it. */
+/** Returns when a process started, in ticks since the system started, or 0 if this system does not show the time. */
 const startOf = (pid: number): number => Number(statOf(pid)[19] ?? 0);
 
 const ownerOf = (pid: number): string =>
@@ -31,6 +31,6 @@ export function isDead(owner: string): boolean {
   if (where !== machine()) return false;
   const id = Number.parseInt(pid, 36);
   if (!exists(id)) return true;
-  // A later process may have the id.
+  // If the start time differs, a later process has reused the id.
   return startOf(id) !== 0 && ownerOf(id) !== owner;
 }

@@ -12,7 +12,7 @@ import { isDead, ownOwner, ownerPattern } from "./owner.js";
 /** The largest database that is copied, in bytes. */
 const largest = 200 * 2 ** 20;
 
-/** The start of the names of all databases that this command creates. */
+/** The prefix of the names of all databases that this command creates. */
 export const databasePrefix = "svc_webhooks_crash_test_";
 
 interface Client {
@@ -59,7 +59,7 @@ const withDatabase = (url: URL, name: string): URL => {
   return own;
 };
 
-/** Returns the name of the database in a URL. */
+/** Returns the name of the database that a URL selects. */
 const databaseOf = ({ pathname, username }: URL): string =>
   decodeURIComponent(pathname.slice(1)) || decodeURIComponent(username) || "postgres";
 
@@ -67,32 +67,32 @@ const databaseOf = ({ pathname, username }: URL): string =>
 export interface OwnDatabase {
   readonly name: string;
   readonly url: URL;
-  /** Reads all tables but the store's. */
+  /** Reads all tables of the user, without those of our store. */
   readonly read: () => Promise<WorldState["tables"]>;
-  /** Returns the columns that these rows lack, such as `orders.id`. */
+  /** Resolves to the columns that the rows of `read` lack, such as `orders.id`. */
   readonly notCompared: () => Promise<readonly string[]>;
-  /** Sets back the leases of our store. Returns whether the database has our store. */
+  /** Ends the leases in our store's tables. Resolves to whether the database has such tables. */
   readonly endLeases: () => Promise<boolean>;
-  /** Lets all sequences continue at higher values. */
+  /** Advances all sequences, so that they continue at higher values. */
   readonly shift: () => Promise<void>;
   readonly drop: () => Promise<void>;
 }
 
-/** The server of a database, from which each history gets a copy. */
+/** A database server on which each history gets its own copy of a database. */
 export interface DatabaseServer {
   readonly variable: string;
-  /** The URL of the first copy, or of the empty database. */
+  /** The URL of the database that is copied: a copy of the original, or the one that `--prepare` fills. */
   readonly base: URL;
   readonly create: () => Promise<OwnDatabase>;
-  /** Drops everything that was created. */
+  /** Drops all databases that were created. */
   readonly close: () => Promise<void>;
 }
 
 /**
- * Copies a database once. Later copies are copies of this copy, so that the original is needed only once.
+ * Copies a database once, and makes each history's copy from that copy, so that the original is read only once.
  *
- * @param isEmpty whether the first database is empty, so that `--prepare` fills it
- * @param note reports that databases of earlier runs were dropped
+ * @param isEmpty whether to start with an empty database, which `--prepare` fills, instead of a copy
+ * @param note receives lines about databases of earlier runs that were dropped, and settings that were not copied
  */
 export async function databaseServer(
   { name: variable, url }: Through,
@@ -108,7 +108,7 @@ export async function databaseServer(
     await client.connect();
     return client;
   };
-  // A connection to the original would keep it from being copied.
+  // Connects to another database, because PostgreSQL does not copy a database that has connections.
   const other = original === "postgres" ? "template1" : "postgres";
   const admin = await open(other).catch((error: unknown) => {
     throw notRun(
@@ -181,12 +181,12 @@ export async function databaseServer(
 /** Returns functions that create and drop the copies of one run. */
 function copiesBy(admin: Client, variable: string, note: (text: string) => void) {
   const created = new Set<string>();
-  /** The settings that cannot be copied. */
+  /** The settings that could not be copied. Each is reported once. */
   const lacking = new Set<string>();
   const id = `${ownOwner()}_${randomBytes(3).toString("hex")}`;
 
   async function drop(name: string): Promise<void> {
-    // Only names that this run has created reach this statement.
+    // Drops only databases that this run has created.
     if (created.has(name))
       await admin.query(`drop database if exists ${quoted(name)} with (force)`);
     created.delete(name);
@@ -206,7 +206,7 @@ function copiesBy(admin: Client, variable: string, note: (text: string) => void)
     return name;
   }
 
-  /** Drops everything, and closes the connection. */
+  /** Drops all databases that were created, and closes the connection. */
   async function close(): Promise<void> {
     for (const name of created) await drop(name).catch(() => {});
     await admin.end().catch(() => {});
@@ -215,7 +215,7 @@ function copiesBy(admin: Client, variable: string, note: (text: string) => void)
   return { copyOf, drop, close };
 }
 
-/** The settings of a database, each written as `parameter=value`, for all roles or for one. */
+/** The query for the settings of a database, each written as `parameter=value`, for all roles or for one. */
 const settingsOf = `
   select r.rolname as role, unnest(s.setconfig) as setting
   from pg_db_role_setting s join pg_database d on d.oid = s.setdatabase left join pg_roles r on r.oid = s.setrole
@@ -223,7 +223,7 @@ const settingsOf = `
 
 const parameterOf = (name: string) => name.split(".").map(quoted).join(".");
 
-/** Writes the value of a setting. PostgreSQL stores lists of names with their quotes, and other values as they are. */
+/** Returns a setting's value as SQL. PostgreSQL stores lists of names with quotes, so only other values are quoted. */
 function valueOf(parameter: string, value: string): string {
   const isList = /^(?:search_path|temp_tablespaces|\w+_preload_libraries)$/.test(parameter);
   if (isList && value !== '""') return value;
@@ -231,8 +231,8 @@ function valueOf(parameter: string, value: string): string {
 }
 
 /**
- * Copies what `alter database … set` and `alter role … in database … set` have set, which a copy of a template lacks.
- * Returns the settings that this user may not set, with the reason.
+ * Copies the settings of `alter database … set` and `alter role … in database … set`, because a copy of a template
+ * lacks them. Resolves to the settings that could not be copied, with the reason.
  */
 async function copySettings(
   admin: Client,
@@ -257,7 +257,7 @@ async function copySettings(
 const lackingText = (variable: string, setting: string, reason: string): string =>
   `The copies of the database in ${variable} lack its setting ${setting}: ${reason}.`;
 
-/** @throws Failure (as a rejection) `foreign_server` if tables of a copy may belong to another database */
+/** @throws Failure (as a rejection) `foreign_server` if a copy has a foreign server, and so may use real tables */
 async function assertSelfContained(client: Client, variable: string): Promise<void> {
   const { rows } = await client.query("select srvname from pg_foreign_server order by 1");
   if (rows.length === 0) return;
@@ -269,10 +269,10 @@ async function assertSelfContained(client: Client, variable: string): Promise<vo
   );
 }
 
-/** Matches the names of the databases of all runs. */
+/** Matches the names of the databases that all runs create, and captures the owner. */
 const ofRuns = new RegExp(`^${databasePrefix}(${ownerPattern})_[0-9a-f]{6}_(?:base|\\d+)$`);
 
-/** Drops the databases of runs that were killed. Returns how many. */
+/** Drops the databases that killed runs have left, and resolves to their number. */
 async function dropLeft(admin: Client): Promise<number> {
   const { rows } = await admin.query(
     "select datname from pg_database where starts_with(datname, $1)",
@@ -286,7 +286,7 @@ async function dropLeft(admin: Client): Promise<number> {
       await admin.query(`drop database ${quoted(name)} with (force)`);
       dropped += 1;
     } catch {
-      // Another run has dropped it, or it belongs to another role.
+      // The error is ignored: another run has probably dropped the database, or it belongs to another role.
     }
   }
   return dropped;
@@ -340,7 +340,7 @@ async function shift(client: Client): Promise<void> {
     where coalesce(last_value, start_value) + 1000 * increment_by between min_value and max_value`);
 }
 
-/** The user's tables, with the columns that are not compared. */
+/** The query for the user's tables, with the columns that are not compared. */
 const tableList = `
   select format('%I.%I', n.nspname, c.relname) as name, ${naturalColumns} as omitted
   from pg_class c join pg_namespace n on n.oid = c.relnamespace

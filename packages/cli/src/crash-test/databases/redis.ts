@@ -25,12 +25,12 @@ export interface OwnRedis {
   readonly close: () => Promise<void>;
 }
 
-/** Redis servers for all histories of a variable. */
+/** The Redis servers of one variable, for all histories. */
 export interface RedisServers {
   /** Whether each history gets a server that this command starts. */
   readonly isOwn: boolean;
   readonly open: () => Promise<OwnRedis>;
-  /** Returns a sentence about keys that remain on a server that this command has not started. */
+  /** Returns a sentence about keys that remain on a server that this command has not started, or undefined. */
   readonly left: () => string | undefined;
 }
 
@@ -99,7 +99,7 @@ const addressOf = (url: URL) => ({
   port: Number(url.port) || 6379,
 });
 
-/** @throws Failure (as a rejection) `redis_ended` if the server exits before it listens */
+/** Starts a Redis server in a temporary folder. Rejects with a Failure `redis_ended` if it ends before it listens. */
 async function startRedis(name: string, watcher: Watcher, signal: AbortSignal): Promise<OwnRedis> {
   signal.throwIfAborted();
   const folder = mkdtempSync(join(tmpdir(), "svc-webhooks-crash-test-"));
@@ -150,7 +150,7 @@ async function startRedis(name: string, watcher: Watcher, signal: AbortSignal): 
 const sizeOf = async (through: Through): Promise<number> =>
   Number((await ask(through, ["DBSIZE"])).slice(1));
 
-/** Runs a command in the database that a URL selects. Resolves with its reply. */
+/** Runs a command in the database that a URL selects. Resolves to the reply. */
 async function ask({ name, url }: Through, words: readonly string[]): Promise<string> {
   const commands = [...openingOf(url), words];
   const { host, port } = addressOf(url);

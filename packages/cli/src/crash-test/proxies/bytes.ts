@@ -2,12 +2,12 @@ import { createServer, type Socket } from "node:net";
 import type { Exchanges, Passing } from "../crossings.js";
 import { connectUpstream, listening, type Listening } from "./listening.js";
 
-/** How long a connection is silent before its next bytes are another exchange, in milliseconds. */
+/** How long a connection must be silent before its next bytes count as another exchange, in milliseconds. */
 const silenceMs = 20;
 
 export interface BytesProxyOptions {
   readonly process: string;
-  /** The name of the variable, for the names of exchanges. */
+  /** The name of the variable with the service's URL. The names of exchanges contain it. */
   readonly name: string;
   readonly host: string;
   readonly port: number;
@@ -15,8 +15,8 @@ export interface BytesProxyOptions {
 }
 
 /**
- * Starts a proxy for a protocol that this command cannot read. A burst of bytes of the client, and those of the server
- * that follow, are an exchange, which is approximate.
+ * Starts a proxy for a protocol that this command cannot parse. A burst of bytes from the client, together with the
+ * server's bytes that follow, counts as an exchange. This is only an approximation.
  */
 export function bytesProxy(options: BytesProxyOptions): Promise<Listening> {
   const { process, name, host, port, crossings } = options;

@@ -17,24 +17,24 @@ export interface HttpRequest {
 
 export interface HttpResponse {
   readonly status: number;
-  /** Names and values in turn. */
+  /** Names and values, alternating. */
   readonly headers: readonly string[];
   readonly body: Buffer;
 }
 
 export interface HttpServerOptions {
   readonly process: string;
-  /** The name of the variable with the service's URL, which starts the names of its requests. */
+  /** The name of the variable with the service's URL. The names of exchanges contain it. */
   readonly name: string;
   readonly crossings: Exchanges;
-  /** The path of the service's URL, whose secret parts are masked in names. */
+  /** The path of the service's URL. Its parts that may be secret are masked in the names of exchanges. */
   readonly path: string;
   readonly respond: (request: HttpRequest) => Promise<HttpResponse>;
-  /** Whether `respond` gets no body: only its digest is kept, so that its length has no limit. Default: false. */
+  /** Whether only a body's digest is kept, so that its length has no limit. `respond` gets no body. Default: false. */
   readonly ignoresBody?: boolean | undefined;
 }
 
-/** Serves one service to one process. Each request is an exchange. */
+/** Starts a server that stands for one service, for one process. Each request is an exchange. */
 export function httpServer(options: HttpServerOptions): Promise<Listening> {
   const { process, crossings, respond } = options;
   const server = createServer(async (incoming, response) => {
@@ -65,7 +65,7 @@ export function httpServer(options: HttpServerOptions): Promise<Listening> {
   return listening(server, new Set<Socket>());
 }
 
-/** Reads a body, and its SHA-256. */
+/** Reads a body, and computes its SHA-256. Returns an empty body if it is ignored. */
 async function read(incoming: IncomingMessage, isIgnored = false) {
   const hash = createHash("sha256");
   const chunks: Buffer[] = [];
@@ -76,13 +76,14 @@ async function read(incoming: IncomingMessage, isIgnored = false) {
   return { body: Buffer.concat(chunks), digest: hash.digest("hex") };
 }
 
-/** Path segments that identify a thing and differ from history to history. */
+/** Matches path segments that are ids, which differ from history to history. */
 const id = /^(?:\d+|[\da-f]{8}-[\da-f-]{27}|[\da-f]{16,}|[a-z]+_[\w-]{12,})$/i;
 
 /**
- * Returns the facts of a request. `GET` and `HEAD` have no effect, and the same `PUT` or `DELETE` has one.
+ * Returns the facts about a request. `GET`, `HEAD` and `OPTIONS` have no effect. Equal `PUT` or `DELETE` requests have
+ * one effect together.
  *
- * @param digest that of the body
+ * @param digest the SHA-256 of the body, in hex
  */
 export function factsOf(
   name: string,
@@ -111,7 +112,7 @@ export function factsOf(
   };
 }
 
-/** The headers of one connection (RFC 9110, section 7.6.1). */
+/** Matches headers that belong to one connection (RFC 9110, section 7.6.1). */
 const ofConnection =
   /^(?:host|connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|content-length)$/i;
 
@@ -124,7 +125,7 @@ const endToEnd = (headers: readonly string[]): readonly string[] =>
 export const forwardTo =
   (target: URL) =>
   async ({ method, path, headers, body }: HttpRequest): Promise<HttpResponse> => {
-    // A path such as `//example.com/` must not become another host, as it would in a URL relative to the target.
+    // Passes the path separately: in a URL relative to the target, the path `//example.com/` would become a host.
     const sending = httpRequest(target, {
       path,
       method,

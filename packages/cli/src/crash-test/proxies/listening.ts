@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect, type AddressInfo, type Server, type Socket } from "node:net";
 
-/** A server on 127.0.0.1 of one process under test. */
+/** A server on 127.0.0.1 for one process under test. */
 export interface Listening {
   readonly port: number;
   /** Ends the server and its connections. */
@@ -18,14 +18,14 @@ export function connectUpstream(
   return upstream;
 }
 
-/** Adds a socket to those that `close` destroys. Its errors are followed by `close`. */
+/** Adds a socket to those that `Listening.close` destroys. Ignores its errors, because its event `close` follows. */
 function follow(sockets: Set<Socket>, socket: Socket): void {
   sockets.add(socket);
   socket.on("error", () => {});
   socket.once("close", () => sockets.delete(socket));
 }
 
-/** Listens on a free port of 127.0.0.1. `sockets` are destroyed by `close`. */
+/** Makes a server listen on a free port of 127.0.0.1. The `close` of the result also destroys `sockets`. */
 export async function listening(server: Server, sockets: Set<Socket>): Promise<Listening> {
   server.on("connection", (socket: Socket) => follow(sockets, socket));
   server.listen(0, "127.0.0.1");

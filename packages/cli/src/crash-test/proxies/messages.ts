@@ -1,6 +1,6 @@
 import { secondText, sqlOf, textAt, type Message } from "@svc-webhooks/crash-test/postgres";
 
-/** The SQL texts of the statements of one connection, by the name that the client prepared them with. */
+/** Finds the SQL texts that a connection executes. Keeps the texts of prepared statements by their names. */
 export class Statements {
   readonly #prepared = new Map<string, string>();
 

@@ -10,29 +10,29 @@ import type { Exchanges, Passing } from "../crossings.js";
 import { connectUpstream, listening, type Listening } from "./listening.js";
 import { startupParameters, Statements } from "./messages.js";
 
-/** The codes of a client's first message (PostgreSQL's documentation, 55.7). */
+/** The codes of special requests in a client's first message (PostgreSQL's documentation, section 55.7). */
 const codes = { cancel: 80_877_102, tls: 80_877_103, gss: 80_877_104 } as const;
 
 export interface PostgresProxyOptions {
-  /** The letter of the process whose connections these are. */
+  /** The letter of the process that uses this proxy. */
   readonly process: string;
   readonly host: string;
   readonly port: number;
   /** The only database that the process may connect to. */
   readonly database: string;
   readonly crossings: Exchanges;
-  /** Called if a client ended the connection because TLS was refused. */
+  /** Called if a client ends the connection after TLS was refused. */
   readonly onTlsRefused: () => void;
-  /** Called with an access that was refused. */
+  /** Called with a phrase for each access that was refused. */
   readonly onRefused: (access: string) => void;
 }
 
 export interface PostgresProxy extends Listening {
-  /** Ends the connections with an open transaction, as a server does whose client has stopped. */
+  /** Ends the connections with an open transaction, as a server may do if its client has stopped. */
   readonly breakTransactions: () => void;
 }
 
-/** Starts a proxy to one database. An exchange is everything up to `Query` or `Sync`, and up to `ReadyForQuery`. */
+/** Starts a proxy to one database. An exchange ends with `Query` or `Sync`, and its reply with `ReadyForQuery`. */
 export async function postgresProxy(options: PostgresProxyOptions): Promise<PostgresProxy> {
   const sockets = new Set<Socket>();
   const connections = new Set<Connection>();
@@ -46,13 +46,13 @@ export async function postgresProxy(options: PostgresProxyOptions): Promise<Post
   return { ...own, breakTransactions: () => connections.forEach((one) => one.breakTransaction()) };
 }
 
-/** Messages that are executed together. */
+/** Messages of a client that the server executes together. */
 interface Unit {
   readonly bytes: Buffer[];
   readonly texts: string[];
   /**
-   * Whether the exchange began with a `Flush`: the client waits for parts of the reply before it sends more, so both are
-   * forwarded as they arrive.
+   * Whether the exchange began with a `Flush`: the client waits for parts of the reply before it sends more messages,
+   * so both are forwarded as they arrive.
    */
   isStreaming: boolean;
   /** Whether the first messages were sent to the server. */
@@ -70,7 +70,7 @@ interface Replying {
   readonly end: (status: string | undefined) => void;
 }
 
-/** One connection of a client, and the one to the server that belongs to it. */
+/** A client's connection to the proxy, and the corresponding connection to the server. */
 class Connection {
   readonly #client: Socket;
   readonly #upstream: Socket;
@@ -82,7 +82,7 @@ class Connection {
   #unit = newUnit();
   #queue: Promise<void> = Promise.resolve();
   #replying: Replying | undefined;
-  /** The exchanges of the transaction that is open. */
+  /** The open transaction and its exchanges. */
   #open: { readonly number: number; readonly passings: Passing[] } | undefined;
 
   constructor(client: Socket, upstream: Socket, options: PostgresProxyOptions) {
@@ -107,7 +107,7 @@ class Connection {
     });
     client.once("close", () => {
       if (this.#wasTlsRefused && !this.#isStarted) options.onTlsRefused();
-      // A server finishes the statement that it executes, and only then notices that its client is gone.
+      // Lets the server finish the statement that it executes, as it would before it notices that its client is gone.
       if (!this.#replying) upstream.destroy();
     });
   }
@@ -145,7 +145,7 @@ class Connection {
 
   #fromClient(message: Message): void {
     const { type, bytes } = message;
-    // Data of a COPY belongs to the exchange that is being executed.
+    // Messages of the startup are not an exchange, and data of a COPY belongs to the exchange that is being executed.
     if (!this.#isReady || type === "d" || type === "c" || type === "f") {
       this.#upstream.write(bytes);
       return;
@@ -167,12 +167,12 @@ class Connection {
     else this.#queue = this.#queue.then(() => this.#exchange(unit)).catch(() => this.#break());
   }
 
-  /** Forwards messages that are not an exchange, after the exchanges before them. */
+  /** Forwards messages that are not an exchange, once the exchanges before them have ended. */
   #forward(bytes: readonly Buffer[]): void {
     this.#queue = this.#queue.then(() => void this.#upstream.write(Buffer.concat(bytes)));
   }
 
-  /** Sends a unit on and waits for its reply. */
+  /** Forwards a unit to the server, and its reply to the client, unless a fault breaks the connection. */
   async #exchange(unit: Unit): Promise<void> {
     const { texts, isStreaming } = unit;
     const [client, upstream] = [this.#client, this.#upstream];
@@ -219,7 +219,7 @@ class Connection {
     const { reply, chunks, isStreaming, end } = this.#replying;
     reply.read(message);
     chunks.push(bytes);
-    // The client sends the data of a COPY only after this message.
+    // Forwards the start of a COPY immediately, because the client sends the data only after it.
     const isAwaited = type === "G" || type === "W";
     if (isAwaited || (isStreaming && type !== "Z")) {
       this.#client.write(Buffer.concat(chunks.splice(0)));

@@ -1,14 +1,14 @@
 /*
- * Protects a Redis server that this command has not started: it learns from the commands of the server under test which
- * keys a history has written, so that only these are deleted.
+ * Protects a Redis server that this command has not started: refuses commands that could damage it, and records which
+ * keys the server under test writes, so that only these are deleted.
  */
 
 export interface RedisGuard {
-  /** The commands with which each connection starts: a new one is in database 0. */
+  /** The commands that start each connection: they authenticate it and select its database. */
   readonly opening: readonly (readonly string[])[];
   /** Returns why a command is refused, or undefined if it may pass. */
   readonly refusalOf: (words: readonly string[]) => string | undefined;
-  /** Returns a function that reads each command of one connection with its reply, which is absent if the connection broke. */
+  /** Returns a function to call with each command of a connection and its reply: undefined if the connection broke. */
   readonly observer: () => (words: readonly string[], reply: Buffer | undefined) => void;
   /** The keys that were certainly written. */
   readonly written: ReadonlySet<string>;
@@ -16,11 +16,11 @@ export interface RedisGuard {
   readonly uncertain: ReadonlySet<string>;
 }
 
-/** Commands that would change other databases, keys that no history has written, or the server itself. */
+/** Matches commands that would change other databases, keys that no history has written, or the server itself. */
 const refused =
   /^(?:FLUSHALL|FLUSHDB|SWAPDB|MOVE|MIGRATE|SHUTDOWN|DEBUG|FAILOVER|REPLICAOF|SLAVEOF|SYNC|PSYNC|RESET)$/;
 
-/** The subcommands that may pass, of commands whose others change the server or its other clients. */
+/** Match the harmless subcommands of commands whose other subcommands affect the server or its other clients. */
 const passing: Readonly<Record<string, RegExp>> = {
   ACL: /^WHOAMI$/,
   CLIENT: /^(?!(?:KILL|PAUSE|UNBLOCK)$)/,
@@ -31,16 +31,16 @@ const passing: Readonly<Record<string, RegExp>> = {
   SCRIPT: /^(?:EXISTS|LOAD)$/,
 };
 
-/** The names of refused commands that a script can run, as texts of Lua. */
+/** Matches the names of refused commands that a script can run, as strings in Lua. */
 const inScripts = /(?:["']|\[\[)(?:SELECT|FLUSHALL|FLUSHDB|SWAPDB|MOVE|COPY|MIGRATE)(?:["']|\]\])/i;
 
-/** Returns the text of a script that a command runs or loads. */
+/** Returns the text of the script that a command runs or loads, or an empty string. */
 function scriptOf([command = "", first = "", second = ""]: readonly string[]): string {
   if (/^EVAL(?:_RO)?$/i.test(command)) return first;
   return /^SCRIPT$/i.test(command) && /^LOAD$/i.test(first) ? second : "";
 }
 
-/** Returns the part of a command that must not pass, or undefined. */
+/** Returns the part of a command that must be refused, or undefined if the command may pass. */
 function refusedPartOf(words: readonly string[], database: string): string | undefined {
   const [command = "", first = "", ...others] = words;
   const name = command.toUpperCase();
@@ -53,7 +53,7 @@ function refusedPartOf(words: readonly string[], database: string): string | und
   return found && `a script with ${found}`;
 }
 
-/** Returns the commands that authenticate a connection with a URL, and select its database. */
+/** Returns the commands that authenticate a connection with a URL's credentials, and select the URL's database. */
 export function openingOf({ username, password, pathname }: URL): readonly (readonly string[])[] {
   const credentials = [username, password].filter(Boolean).map(decodeURIComponent);
   return [
@@ -64,14 +64,14 @@ export function openingOf({ username, password, pathname }: URL): readonly (read
 
 const databaseOf = (pathname: string): string => pathname.slice(1) || "0";
 
-/** Commands that write the key in their first argument. */
+/** Matches commands that write the key in their first argument. */
 const ofFirst =
   /^(?:SET|SETEX|PSETEX|SETNX|GETSET|APPEND|SETRANGE|SETBIT|(?:INCR|DECR)(?:BY)?|INCRBYFLOAT|HSET|HSETNX|HMSET|HINCRBY(?:FLOAT)?|[LR]PUSH|SADD|ZADD|ZINCRBY|XADD|PFADD|GEOADD|S(?:UNION|INTER|DIFF)STORE|Z(?:UNION|INTER|DIFF|RANGE)STORE)$/;
 
-/** Commands that write the key in their second argument. */
+/** Matches commands that write the key in their second argument. */
 const ofSecond = /^(?:RENAME|RENAMENX|RPOPLPUSH|LMOVE|SMOVE)$/;
 
-/** Commands that write only keys that exist, or none. */
+/** Matches commands that write no keys, or only keys that exist already. */
 const ofNone =
   /^(?:GET|MGET|GETDEL|GETEX|GETRANGE|GETBIT|STRLEN|BITCOUNT|EXISTS|TYPE|TTL|PTTL|(?:P?EXPIRE)(?:AT|TIME)?|PERSIST|DEL|UNLINK|TOUCH|KEYS|SCAN|DBSIZE|RANDOMKEY|TIME|HGET|HMGET|HGETALL|HKEYS|HVALS|HLEN|HEXISTS|HDEL|HSCAN|LLEN|LRANGE|LINDEX|LSET|LREM|LTRIM|LINSERT|[LR]POP|[LR]PUSHX|BL?POP|BRPOP|SCARD|SMEMBERS|SISMEMBER|SMISMEMBER|SREM|SPOP|SSCAN|SUNION|SINTER|SDIFF|ZCARD|ZCOUNT|ZRANGE|ZRANGEBYSCORE|ZRANK|ZREM|ZREMRANGEBYSCORE|ZSCAN|ZSCORE|XLEN|XRANGE|XREAD|XACK|XDEL|XTRIM|PUBLISH|MULTI|EXEC|DISCARD|WATCH|UNWATCH|HELLO|AUTH|CLIENT|SELECT|PING|INFO|COMMAND|CONFIG|ACL|FUNCTION|MODULE|READONLY|QUIT|SCRIPT|ECHO|CLUSTER|ROLE|WAIT|(?:P|S)?(?:UN)?SUBSCRIBE|MONITOR)$/;
 
@@ -92,7 +92,7 @@ function hasNoEffect(words: readonly string[], reply: string): boolean {
   return /^(?:_|\$-1)/.test(reply) && words.some((word) => /^(?:NX|XX|NOMKSTREAM)$/i.test(word));
 }
 
-/** Creates the guard of one history. Its server may use only the database in this URL. */
+/** Creates the guard of one history. The server under test may use only the database in this URL. */
 export function createRedisGuard(url: URL): RedisGuard {
   const database = databaseOf(url.pathname);
   const written = new Set<string>();
@@ -107,7 +107,7 @@ export function createRedisGuard(url: URL): RedisGuard {
     uncertain,
     opening: openingOf(url),
     refusalOf(words) {
-      // A quoted word or a further line could hide a command. Clients send lists of texts instead.
+      // Refuses an inline command with quotes or line breaks, which could hide another command. Clients send arrays.
       const part = /["'\n]/.test(words[0] ?? "")
         ? "a line with quotes"
         : refusedPartOf(words, database);
@@ -129,7 +129,7 @@ export function createRedisGuard(url: URL): RedisGuard {
           return;
         }
         const keys = keysOf(words);
-        // It is unknown whether a command without a reply was executed.
+        // A command without a reply is uncertain unless it writes no keys, because it may have been executed.
         if (text === undefined && keys?.length !== 0) uncertain.add(name);
         if (text !== undefined && !hasNoEffect(words, text)) note(name, keys);
       };

@@ -4,7 +4,7 @@ import type { RedisGuard } from "./redis-guard.js";
 import { connectUpstream, listening, type Listening } from "./listening.js";
 
 /*
- * Splits Redis's protocol (RESP 2 and 3) into commands and replies. Commands of a pipeline are sent on one by one, so
+ * Splits Redis's protocol (RESP 2 and 3) into commands and replies. Forwards the commands of a pipeline one by one, so
  * that each of them is an exchange.
  */
 
@@ -22,17 +22,17 @@ export function endOfValue(bytes: Buffer, at: number): number | undefined {
   }
   if (!/[*~>%|]/.test(type)) return next;
   let end: number | undefined = next;
-  // An attribute is followed by the value that it describes.
+  // An attribute has one value more than its entries, because the value that it describes follows.
   const values = /[%|]/.test(type) ? 2 * length + (type === "|" ? 1 : 0) : Math.max(length, 0);
   for (let left = values; left > 0 && end !== undefined; left -= 1) end = endOfValue(bytes, end);
   return end;
 }
 
-/** Writes a command as an array of texts. */
+/** Writes a command in Redis's protocol, as an array of strings. */
 export const commandOf = (words: readonly string[]): string =>
   `*${words.length}\r\n${words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join("")}`;
 
-/** Returns the words of a command: an array of texts, or a line. A line with quotes or breaks is one word. */
+/** Returns the words of a command, which is an array or a line. A line with quotes or line breaks is one word. */
 export function wordsOf(command: Buffer): readonly string[] {
   if (command[0] !== 42) {
     const line = command.toString("utf8").trim();
@@ -62,15 +62,15 @@ function splitter(): (chunk: Buffer) => readonly Buffer[] {
   };
 }
 
-/** Commands about the connection. */
+/** Matches commands about the connection or the server, which are not exchanges. */
 const ofConnection =
   /^(?:HELLO|AUTH|CLIENT|SELECT|PING|INFO|COMMAND|CONFIG|READONLY|QUIT|RESET|SCRIPT|FUNCTION|ECHO|CLUSTER|ROLE|WAIT)$/;
 
-/** Commands whose repetition has a further effect. */
+/** Matches commands that have a further effect when they are repeated. */
 const repeating =
   /^(?:INCR|INCRBY|INCRBYFLOAT|DECR|DECRBY|APPEND|[LR]PUSHX?|XADD|PUBLISH|HINCRBY|HINCRBYFLOAT|ZINCRBY)$/;
 
-/** Returns the facts of a command: its name with the start of its key, up to the first `:` or `{`. */
+/** Returns the facts about a command. Its name includes the start of its key, up to the first `:` or `{`. */
 export function factsOfCommand(words: readonly string[]) {
   const [command = "", first = "", , third = ""] = words;
   const name = command.toUpperCase();
@@ -160,7 +160,7 @@ export function redisProxy({
     });
     upstream.on("data", (chunk: Buffer) => {
       for (const reply of replies(chunk)) {
-        // A push is not a reply (RESP 3).
+        // Forwards a push (RESP 3), and any message that no command awaits, because they are not replies.
         if (reply[0] === 62 || !onReply) client.write(reply);
         else onReply(reply);
       }

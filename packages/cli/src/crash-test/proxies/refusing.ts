@@ -3,8 +3,8 @@ import type { Socket } from "node:net";
 import { listening, type Listening } from "./listening.js";
 
 /**
- * Starts the proxy that `HTTP_PROXY` and `HTTPS_PROXY` of a process name. It refuses and reports each host, except the
- * ports of this command on this machine, for clients that ignore `NO_PROXY`.
+ * Starts the proxy that `HTTP_PROXY` and `HTTPS_PROXY` of a process name. It refuses and reports all requests, except
+ * those to this command's own ports, which it forwards for clients that ignore `NO_PROXY`.
  */
 export function refusingProxy(
   ownPorts: () => readonly number[],

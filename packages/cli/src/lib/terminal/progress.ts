@@ -7,7 +7,7 @@ const mostCharacters = 200;
 /** A progress line at the bottom of a terminal. Nothing is written if stderr is not a terminal, or with `--json`. */
 export interface Progress {
   /**
-   * Shows the text.
+   * Shows the text next to a progress bar.
    *
    * @param share the fraction of the work that is done, 0 … 1
    */

@@ -5,9 +5,9 @@ import { excerpt } from "./text.js";
 const narrowest = 12;
 
 interface TableOptions {
-  /** The colours of some texts. */
+  /** The colours of cells, by their text. */
   readonly colours?: Readonly<Record<string, Colour>>;
-  /** The names of the columns that a narrow terminal shows, the most important first. Default: all in their order. */
+  /** The names of the columns to keep on a narrow terminal, the most important first. Default: all, in their order. */
   readonly first?: readonly string[];
 }
 
@@ -22,7 +22,7 @@ export const table = (
   options?: TableOptions,
 ): readonly Line[] => tableInParts(names, output, options)(rows);
 
-/** Returns a function that formats further rows of one {@link table}. Its first call adds the column names. */
+/** Returns a function that formats parts of one {@link table}. Its first call also returns the column names. */
 export function tableInParts(
   names: readonly string[],
   { columns = 0 }: Pick<Output, "columns">,
@@ -59,8 +59,8 @@ export function tableInParts(
 }
 
 /**
- * Returns the widths of the columns next to each other, two spaces apart, and 0 for those that do not fit. The first one
- * of `first` always does.
+ * Returns the width of each column, or 0 if the column does not fit. Leaves two spaces between columns. The first
+ * column in `first` always fits.
  */
 function fitting(
   names: readonly string[],
@@ -84,7 +84,7 @@ function fitting(
   return fit;
 }
 
-/** Formats a value of any type. The interface document does not show every field, so some types are unknown. */
+/** Formats a value of any type, because the interface document does not state the types of all fields. */
 export const textOf = (value: unknown): string =>
   typeof value === "string" ? value : (JSON.stringify(value) ?? "");
 

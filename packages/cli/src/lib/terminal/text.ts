@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from "node:util";
 import { masked } from "../mask.js";
 
-/** Escapes invisible characters: `\n`, `\u200b`. Spaces stay as they are. */
+/** Replaces invisible characters other than spaces with escapes, such as `\n` and `\u200b`. */
 export const escaped = (text: string): string =>
   text.replaceAll(
     /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu,
@@ -11,9 +11,9 @@ export const escaped = (text: string): string =>
   );
 
 /**
- * Returns a text as one line that is safe on a terminal: terminal sequences, control and format characters (C0,
- * C1, bidirectional overrides, zero-width) and lone surrogates are removed, white space other than spaces
- * becomes a space.
+ * Returns a text as one line that is safe on a terminal: removes terminal sequences, control and format characters
+ * (C0, C1, bidirectional overrides, zero-width) and lone surrogates, and replaces a run of white space with a space
+ * unless the run consists of spaces.
  */
 export const clean = (text: string): string =>
   stripVTControlCharacters(text)
@@ -26,7 +26,7 @@ function cut(text: string, length: number): string {
   return characters.length > length ? `${characters.slice(0, length - 1).join("")}…` : text;
 }
 
-/** Cleans and masks a text. Masking comes before cutting, because a secret that is cut off would not be recognised. */
+/** Cleans and masks a text. Callers cut it afterwards, because a secret that is cut off would not be recognized. */
 const safe = (text: string, revealed = "") => masked(clean(text), clean(revealed));
 
 /** Makes a text safe to print on a terminal, masks every secret except `revealed`, and cuts the result to `length`. */
