@@ -23,7 +23,7 @@ async function retrying(
 }
 
 const openDelivery = (opened: Opened & { readonly id: string }) =>
-  openInspector(opened, `/?item=${opened.id}`);
+  openInspector(opened, `/?item=${opened.id}`, { reducedMotion: "no-preference" });
 
 const chips = (page: Page) => page.locator("#calls ol.track .chip");
 

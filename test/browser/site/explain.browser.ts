@@ -235,10 +235,13 @@ describeWithBrowser("the page that explains a signature", () => {
       await submit(page);
       const invalid = field(page, name).and(page.locator("[aria-invalid=true]:focus"));
       await invalid.waitFor();
-      expect(await page.locator("[aria-invalid=true]").count(), mistake).toBe(1);
       const ids = (await invalid.getAttribute("aria-describedby")) ?? "";
       const error = page.locator(`[id="${ids.split(" ").at(-1)}"]`);
-      expect(await error.textContent(), mistake).toMatch(text);
+      expect({
+        mistake,
+        invalidFields: await page.locator("[aria-invalid=true]").count(),
+        error: await error.textContent(),
+      }).toEqual({ mistake, invalidFields: 1, error: expect.stringMatching(text) });
     }
   });
 
