@@ -342,7 +342,7 @@ describe("a run", () => {
     void send(run.receiver);
     const facts = '{"deliveryId":"dlv_1","type":"email.sent","run":1}';
     expect(await linesOf(run, 1_200)).toEqual(
-      ["60 s: 60 s so far.", "300 s: 300 s so far.", "900 s: 900 s so far; the last renewal"].map(
+      ["60 s: 60 s so far.", "300 s: 300 s so far.", "900 s: 900 s so far; last renewal"].map(
         (line) => {
           const [at, message] = line.split(": ");
           return expect.stringMatching(

@@ -33,7 +33,7 @@ export function replyOf(rows: unknown, column = 0): string {
 /** Returns the error for a reply that the client has probably changed. */
 export const unexpected = (call: string, reply: string): Error =>
   new Error(
-    `PostgreSQL returned an unexpected reply to ${call}: ${JSON.stringify(reply.slice(0, 50))}. If the client is set to transform values, pass another client.`,
+    `PostgreSQL returned an unexpected reply to ${call}: ${JSON.stringify(reply.slice(0, 50))}. If the client transforms values, pass another client.`,
   );
 
 /** Parses the JSON that follows an `f`. Without the letter, some clients would parse the JSON themselves. */

@@ -125,7 +125,7 @@ describeWithPostgres("the store works whatever the application's client does to 
         const refused = (name: string) =>
           expect.objectContaining({
             message: expect.stringMatching(
-              `unexpected reply to ${name}: ".*". If the client is set to transform values,`,
+              `unexpected reply to ${name}: ".*". If the client transforms values,`,
             ) as string,
           }) as Error;
         await expect(store.claim(key, claimBy("a"), call)).rejects.toEqual(refused("a claim"));

@@ -118,7 +118,7 @@ export function standardWebhooks(options: StandardWebhooksOptions = {}): Scheme 
         !found,
         option,
         found?.startsWith("v")
-          ? `begins with \`${found}\`, the version of a signature. Remove this part.`
+          ? `begins with \`${found}\`, the version of a signature. Remove it.`
           : `contains ${found && found > "~" ? `U+${found.charCodeAt(0).toString(16)}` : JSON.stringify(found)}, which is not base64. Pass one key alone, or a list.`,
       );
       return keyBytes(key, option);

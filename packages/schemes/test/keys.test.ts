@@ -132,7 +132,7 @@ describe("the keys of hmac", () => {
 
 describe("a damaged key of Standard Webhooks is refused with a text that names the damage", () => {
   const key = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8+/w==";
-  const version = "`secret` begins with `v1,`, the version of a signature. Remove this part.";
+  const version = "`secret` begins with `v1,`, the version of a signature. Remove it.";
   const contains = (text: string) =>
     `\`secret\` contains ${JSON.stringify(text)}, which is not base64. Pass one key alone, or a list.`;
   const containsInvisible = (codePoint: string) => `\`secret\` contains ${codePoint}, which is`;

@@ -47,7 +47,7 @@ export function keepLease(
       if (isLast || runMs >= longAtMs) {
         longAtMs = runMs < 300_000 ? 300_000 : Infinity;
         onLong(
-          `${Math.floor(runMs / 1000)} s so far${isLast ? "; the last renewal (maxRunMs)" : ""}`,
+          `${Math.floor(runMs / 1000)} s so far${isLast ? "; last renewal (maxRunMs)" : ""}`,
         );
       }
       extend().catch((error) => onInternalError(error, "extend"));

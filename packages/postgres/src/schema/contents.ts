@@ -117,7 +117,7 @@ export function foreignIn({ functions, relations }: Contents, schema: string): r
   const overloads = functions.filter(({ name, types }) => types !== signatures[name]);
   if (overloads.length > 0) {
     problems.push(
-      `The schema "${schema}" contains ${overloads.map(({ shown }) => shown).join(", ")}. The store does not use them, and they can make its calls ambiguous. Drop them.`,
+      `The schema "${schema}" contains overloads of the store's functions: ${overloads.map(({ shown }) => shown).join(", ")}. They can make calls ambiguous. Drop them.`,
     );
   }
   return problems;
