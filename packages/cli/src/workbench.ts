@@ -11,6 +11,7 @@ export { isSuccess, newEventId, sender, type Probe, type Reply } from "./doctor/
 export { signingOf, type Signing } from "./doctor/signing.js";
 export { followDeliveries, listFromSandbox, type Followed } from "./lib/control.js";
 export { masked } from "./lib/mask.js";
+export { tamper, type SignedDelivery } from "@svc-webhooks/testing";
 export { receiverConformance, type ConformanceResult } from "@svc-webhooks/testing/conformance";
 export type { McpModule, McpOptions, McpProcess, ToolSummary } from "./lib/mcp-module.js";
 export { isOutcome } from "./lib/outcome.js";

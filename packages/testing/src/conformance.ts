@@ -1,4 +1,6 @@
 export { receiverConformance } from "./receiver/conformance.js";
-export { publishedSecrets } from "./receiver/published-secrets.js";
+export { receiverForgeries } from "./receiver/cases.js";
 export type { ConformanceResult, ReceiverConformanceOptions } from "./receiver/conformance.js";
 export type { CaseLevel, CaseSource } from "./receiver/cases/case.js";
+export type { Change, Forgery, ForgeryFinding } from "./receiver/forgery.js";
+export type { Sending } from "./http-sender.js";

@@ -56,7 +56,7 @@ export async function diagnose({
     patient(
       sender({
         target: to,
-        headersOf: signing.headersOf,
+        deliver: signing.deliver,
         timeoutMs,
         signal,
         onSkew: (ms) => skews.push(ms),

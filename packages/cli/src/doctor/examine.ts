@@ -3,7 +3,13 @@ import { isUnreachable } from "../lib/tls.js";
 import { acceptedProbes, examineAccepted } from "./accepted.js";
 import { Enough, saw, type ExamineOptions } from "./examining.js";
 import { finding, notJudged, type Finding } from "./findings.js";
-import { examineForgeries, expectUnlocked, forgedProbes, genuineAfterForgeries } from "./forged.js";
+import {
+  examineForgeries,
+  expectUnlocked,
+  forgedProbes,
+  genuineAfterForgeries,
+  withoutCompressed,
+} from "./forged.js";
 import { examineGenuine } from "./genuine.js";
 import { isSuccess, type Reply, type Send } from "./probe.js";
 
@@ -38,7 +44,7 @@ export async function examine(options: ExamineOptions): Promise<Examination> {
   let hasForged = false;
   const send: Send = async (probe) => {
     options.onProbe(probe, (probes.length + 1) / expected);
-    hasForged ||= "signature" in probe;
+    hasForged ||= probe.headers !== undefined;
     const reply = await options.send(probe);
     probes.push(reply);
     if (reply.status === 429) {
@@ -90,7 +96,7 @@ export async function examine(options: ExamineOptions): Promise<Examination> {
   }
   const examined = {
     probes,
-    findings,
+    findings: withoutCompressed(findings),
     not_judged: [...notSent, ...[...options.signing.skipped, ...notJudged].map(ours)],
   };
   return stoppedBefore === undefined ? examined : { ...examined, stoppedBefore };

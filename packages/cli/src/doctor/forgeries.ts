@@ -1,38 +1,82 @@
-import { publishedSecrets } from "@svc-webhooks/testing/conformance";
+import { createHash } from "node:crypto";
+import { headerNames } from "@svc-webhooks/core";
+import { service, type Sender } from "@svc-webhooks/schemes/senders";
+import { tamper, type SignedDelivery } from "@svc-webhooks/testing";
+import { receiverForgeries, type Change, type Sending } from "@svc-webhooks/testing/conformance";
+import { isStaleAt } from "../schemes/stale.js";
 import type { FindingId } from "./findings.js";
-import type { Probe } from "./probe.js";
 
 /** A delivery that must be rejected, with the id of the finding if it is accepted. */
-export type Forgery = readonly [id: FindingId, name: string, change: Partial<Omit<Probe, "name">>];
+type Forgery = readonly [id: FindingId, name: string, change: Change];
 
-/** The parts of a request that a signature may cover besides the body. */
-export type SignedFacts = Pick<Probe, "at" | "deliveryId">;
-
-export const signed = (
-  id: FindingId,
-  name: string,
-  signature: string,
-  facts: SignedFacts = {},
-): Forgery => [id, name, { signature, ...facts }];
-
-export const unsigned = { signature: undefined } as const;
-
-const someUnsigned = (what: string, change: Forgery[2]): Forgery => [
-  "some_unsigned_accepted",
-  `${what} without a signature`,
-  { ...unsigned, ...change },
-];
+/** How old a replayed delivery is, in milliseconds: more than most schemes tolerate. */
+const staleMs = 2 * 3_600_000;
 
 /**
- * Returns the deliveries without a signature that a receiver could let through because of their type, of a header, or
- * without a body.
+ * Returns the forgeries of the receiver contract, and those that show the cause of a mistake. The first one has no
+ * signature: its finding explains all others.
  *
- * @param required the headers of a genuine delivery that a receiver could require before it verifies one
+ * @param another another body, which is as valid as the delivery's
  */
-export const unsignedKinds = (
-  body: Uint8Array,
-  required: readonly string[] = [],
-): readonly Forgery[] => [
+export function forgeriesFor(sender: Sender, another: Uint8Array): readonly Forgery[] {
+  const isService = sender === service;
+  const shared = receiverForgeries(isService ? undefined : sender);
+  const isUnsigned = ([id]: Forgery) => id === "unsigned_accepted";
+  return [
+    ...shared.filter(isUnsigned),
+    ...(isService ? kindsOfService : []),
+    ...kinds,
+    ...shared.filter((forgery) => !isUnsigned(forgery)),
+    ["altered_body_accepted", "the signature of another body", () => ({ body: another })],
+    ["wrong_secret_accepted", "an empty signature", withSignature(sender, () => "")],
+    ...(isService ? [] : [plainHash(sender)]),
+    ["stale_accepted", "a delivery that was signed two hours ago", stale(sender)],
+  ];
+}
+
+const withSignature =
+  ({ form }: Sender, change: (genuine: string, body: Uint8Array) => string): Change =>
+  ({ headers, body }) => {
+    const genuine = headers[form.header] ?? "";
+    const signature = change(genuine, body);
+    return signature === genuine
+      ? undefined
+      : { headers: { ...headers, [form.header]: signature } };
+  };
+
+/** Replaces hex digits by those of the body's SHA-256. */
+const plainHash = (sender: Sender): Forgery => [
+  "plain_hash_accepted",
+  "the SHA-256 of the body",
+  withSignature(sender, (genuine, body) =>
+    genuine.replace(/[\da-f]{64}/, createHash("sha256").update(body).digest("hex")),
+  ),
+];
+
+/** Returns an old delivery, if the scheme of the sender refuses it. */
+const stale =
+  ({ isTimed, scheme }: Sender): Change =>
+  async (delivery) => {
+    if (!isTimed) return undefined;
+    const old = await tamper.stale(delivery, staleMs);
+    return (await isStaleAt(scheme, old.headers, old.body, Date.now())) ? old : undefined;
+  };
+
+/** Returns a kind of delivery that a receiver could let through without a signature. */
+const unsigned = (what: string, change: (delivery: SignedDelivery) => Sending): Forgery => [
+  "some_unsigned_accepted",
+  `${what} without a signature`,
+  (delivery) => {
+    const bare = tamper.missingHeader(delivery);
+    return { ...bare, ...change(bare) };
+  },
+];
+
+const withHeader =
+  (name: string, value: string | undefined) =>
+  ({ headers }: SignedDelivery): Sending => ({ headers: { ...headers, [name]: value } });
+
+const kinds: readonly Forgery[] = [
   ...(
     [
       ["a form", "application/x-www-form-urlencoded"],
@@ -42,16 +86,26 @@ export const unsignedKinds = (
       ["XML", "application/xml"],
       ["a body of no type", undefined],
     ] as const
-  ).map(([what, type]) => someUnsigned(what, { headers: { "content-type": type } })),
-  someUnsigned("a delivery from a proxy", { headers: { "x-forwarded-for": "127.0.0.1" } }),
-  ...required.map((header) =>
-    someUnsigned(`a delivery without ${header} and`, { headers: { [header]: undefined } }),
+  ).map(([what, type]) => unsigned(what, withHeader("content-type", type))),
+  unsigned("a delivery from a proxy", withHeader("x-forwarded-for", "127.0.0.1")),
+  unsigned("a delivery with an API key", withHeader("authorization", "Bearer svc_test")),
+  ...["PUT", "PATCH", "DELETE"].map((method) =>
+    unsigned(`a ${method} request`, () => ({ method })),
   ),
-  ...["PUT", "PATCH", "DELETE"].map((method) => someUnsigned(`a ${method} request`, { method })),
   ...["ping", "test"].map((type) =>
-    someUnsigned(`a ${type} event`, { body: withType(body, type) }),
+    unsigned(`a ${type} event`, ({ body }) => ({ body: withType(body, type) })),
   ),
-  someUnsigned("an empty body", { body: new Uint8Array() }),
+  unsigned("an empty body", () => ({ body: new Uint8Array() })),
+];
+
+/** Kinds of deliveries that only the service sends: it numbers them, and names them in headers. */
+const kindsOfService: readonly Forgery[] = [
+  ...["2", "9"].map((attempt) =>
+    unsigned(`attempt ${attempt}`, withHeader(headerNames.attempt, attempt)),
+  ),
+  ...[headerNames.deliveryId, headerNames.eventId, headerNames.attempt].map((header) =>
+    unsigned(`a delivery without ${header} and`, withHeader(header, undefined)),
+  ),
 ];
 
 /** Replaces the type of an event, if its sender sends one in the body. */
@@ -61,7 +115,3 @@ const withType = (body: Uint8Array, type: string): Uint8Array =>
       .toString()
       .replace(/(?<="type":")[^"]*/, type),
   );
-
-/** Returns the texts of missing secrets, and the secrets of examples, placeholders and libraries. */
-export const knownSecrets = (secret: string): readonly string[] =>
-  publishedSecrets.filter((key) => key !== secret);

@@ -1,4 +1,5 @@
 import type { OutcomeCode } from "@svc-webhooks/core";
+import { tamper } from "@svc-webhooks/testing";
 import { acceptedProbes } from "./accepted.js";
 import { Enough, isError, saw, type Examining } from "./examining.js";
 import { finding, type Finding, type FindingId } from "./findings.js";
@@ -34,7 +35,8 @@ export async function examineGenuine(examining: Examining): Promise<Reply> {
   }
   const guesses = await signing.guessesOf(body);
   try {
-    const guessed = await identify(body, [...guesses.keys, ...guesses.bodies], reply, examining);
+    const all = [...guesses.keys, ...guesses.bodies];
+    const guessed = await identify(guesses, all, reply, examining);
     findings.push(guessed ?? (await refused(reply, examining)));
   } catch (error) {
     // The refusal is a finding, even if a limit or a lock hides its cause.
@@ -84,8 +86,9 @@ async function refused(
   { ask, bodies, expectMore, send, signing }: Examining,
 ): Promise<Finding> {
   const { plain, notJson } = bodies;
+  const unsigned = async (body: Uint8Array) => tamper.missingHeader(await signing.deliver(body));
   expectMore(1);
-  const forged = await ask({ name: "a forged delivery", ...(await signing.forgery(plain())) });
+  const forged = await ask({ name: "a forged delivery", ...(await signing.forge(plain())) });
   if (forged.status !== reply.status) {
     // The reply to a forged delivery differs, so the signature was checked and something else failed.
     return finding("genuine_failed", `${saw(reply)} ${saw(forged)}`);
@@ -103,8 +106,8 @@ async function refused(
   }
   expectMore(2);
   const [json, text] = [
-    await ask({ name: "unsigned JSON", body: plain(), signature: undefined }),
-    await ask({ name: "unsigned text that is not JSON", body: notJson(), signature: undefined }),
+    await ask({ name: "unsigned JSON", ...(await unsigned(plain())) }),
+    await ask({ name: "unsigned text that is not JSON", ...(await unsigned(notJson())) }),
   ];
   if (reply.code === undefined && json.status !== text.status) {
     const both = `${saw(reply)} Unsigned JSON gets status ${json.status}, and other unsigned text gets ${text.status}.`;

@@ -4,7 +4,7 @@ import { jsonIn } from "../lib/json-in.js";
 type Bytes = string | Uint8Array;
 
 /** Signs a message with any key, even one that a receiver would reject. */
-export const signedWith = (key: Bytes, message: Bytes): string =>
+const signedWith = (key: Bytes, message: Bytes): string =>
   `sha256=${createHmac("sha256", key).update(message).digest("hex")}`;
 
 /** The location of a mistake: the signed body, the key, or the way the value is computed and written. */
@@ -21,9 +21,6 @@ export interface Mistaken {
 export interface Guess {
   readonly kind: GuessKind;
   readonly signature: string;
-  /** The time of signing and the delivery id, for senders that sign them. */
-  readonly at?: number;
-  readonly deliveryId?: string;
   /** The mistake, if it is known without a search. */
   readonly mistake?: Mistaken;
 }

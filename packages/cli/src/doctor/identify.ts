@@ -2,6 +2,7 @@ import { saw, type Examining } from "./examining.js";
 import { finding, type Finding } from "./findings.js";
 import type { Guess } from "./guesses.js";
 import { isSuccess, type Reply } from "./probe.js";
+import type { Guesses } from "./signing.js";
 
 const kinds = {
   parsed: "parser_before_receiver",
@@ -10,24 +11,24 @@ const kinds = {
   form: "wrong_signature_form",
 } as const;
 
-/** Sends the body with the signatures that mistaken receivers compute, until one is accepted. */
+/** Sends a delivery with the signatures that mistaken receivers compute, until one is accepted. */
 export async function identify(
-  body: Uint8Array,
+  { delivery }: Pick<Guesses, "delivery">,
   guesses: readonly Guess[],
   refusal: Reply,
   { ask, expectMore, signing }: Examining,
 ): Promise<Finding | undefined> {
+  const { headers, body } = delivery;
+  const { header } = signing;
   // The genuine signature has already been rejected, so guesses that equal it are skipped, as are repeated guesses.
-  const genuine = await signing.genuine(body);
-  const all = [genuine, ...guesses.map(({ signature }) => signature)];
+  const all = [headers[header], ...guesses.map(({ signature }) => signature)];
   const distinct = guesses.filter(({ signature }, index) => all.indexOf(signature) === index + 1);
   expectMore(distinct.length);
-  for (const [index, { kind, signature, mistake: known, ...facts }] of distinct.entries()) {
+  for (const [index, { kind, signature, mistake: known }] of distinct.entries()) {
     const reply = await ask({
       name: "the signature of a mistaken receiver",
       body,
-      signature,
-      ...facts,
+      headers: { ...headers, [header]: signature },
     });
     if (!isSuccess(reply)) continue;
     expectMore(index + 1 - distinct.length);

@@ -2,28 +2,26 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 import type { OutcomeCode } from "@svc-webhooks/core";
+import type { SignedDelivery } from "@svc-webhooks/testing";
+import type { Sending } from "@svc-webhooks/testing/conformance";
 import { messageOf } from "../errors.js";
 import { outcomeIn } from "../lib/outcome.js";
 import { readUpTo } from "../lib/read.js";
 import type { Target } from "../lib/target.js";
 import { ConnectionError, explainTls } from "../lib/tls.js";
 
-/** A request to a receiver. */
-export interface Probe {
+/** The values of a genuine delivery. */
+export interface Delivered {
+  /** Default: a new one. */
+  readonly deliveryId?: string;
+  readonly attempt?: number;
+}
+
+/** A request to a receiver. Without headers, it is a genuine delivery. */
+export interface Probe extends Delivered, Pick<Sending, "method" | "headers"> {
   /** A description of the request. */
   readonly name: string;
   readonly body: Uint8Array;
-  /** The value of the signature's header; undefined omits it. Default: the genuine signature. */
-  readonly signature?: string | undefined;
-  /** The time of signing, for senders that sign one. Default: now. */
-  readonly at?: number;
-  /** The delivery id. Default: a new one. */
-  readonly deliveryId?: string;
-  readonly attempt?: number;
-  /** Default: `POST`. */
-  readonly method?: string;
-  /** Headers by lower-case name. They override the headers of a delivery; undefined omits one. */
-  readonly headers?: Readonly<Record<string, string | undefined>>;
   /**
    * How the body is sent: `pieces` sends its second half a moment later, `half` closes the connection instead.
    */
@@ -60,14 +58,10 @@ export const isSuccess = ({ status }: Reply): boolean =>
 
 export type Send = (probe: Probe) => Promise<Reply>;
 
-/** Returns the headers of a probe, except its `Content-Type`. */
-export type HeadersOf = (
-  probe: Probe & { readonly deliveryId: string },
-) => Promise<Readonly<Record<string, string>>>;
-
 export interface SendOptions {
   readonly target: Target;
-  readonly headersOf: HeadersOf;
+  /** Creates a genuine delivery. */
+  readonly deliver: (body: Uint8Array, delivered: Delivered) => Promise<SignedDelivery>;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
   /** Called with how far the receiver's clock is ahead of this machine's, in milliseconds. */
@@ -83,14 +77,12 @@ export const eventIdOf = (body: Uint8Array): string =>
   /evt_doctor_[\w-]+/.exec(new TextDecoder().decode(body))?.[0] ?? newEventId();
 
 /** Returns a function that sends one probe and never rejects, except after an abort. */
-export function sender({ target, headersOf, timeoutMs, signal, onSkew }: SendOptions): Send {
+export function sender({ target, deliver, timeoutMs, signal, onSkew }: SendOptions): Send {
   return async (probe) => {
-    const { name, body, method = "POST", deliveryId = newDeliveryId(), how } = probe;
-    const headers = Object.entries({
-      "content-type": "application/json",
-      ...(await headersOf({ ...probe, deliveryId })),
-      ...probe.headers,
-    }).flatMap(([header, value]) => (value === undefined ? [] : [[header, value] as const]));
+    const { name, body, method = "POST", how } = probe;
+    const headers = Object.entries(probe.headers ?? (await deliver(body, probe)).headers).flatMap(
+      ([header, value]) => [value ?? []].flat().map((line) => [header, line] as const),
+    );
     const start = performance.now();
     const timeout = AbortSignal.timeout(timeoutMs);
     let isSent = false;

@@ -23,6 +23,10 @@ function textsOf(
     wrong_secret_accepted: verifyFirst,
     altered_body_accepted: verifyFirst,
     wrong_signature_form: { fix: `Expect ${header} in the form ${form}.` },
+    prefix_not_checked: {
+      cause: `The receiver does not require the form ${form} of ${header}.`,
+      fix: `Refuse a signature that is not in this form.`,
+    },
     short_signature_accepted: {
       cause: "The receiver compares only part of the signature.",
     },

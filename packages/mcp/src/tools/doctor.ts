@@ -8,7 +8,7 @@ export const doctor = tool({
   name: "doctor",
   title: "Find a receiver's mistakes",
   description:
-    "Sends forged and genuine test deliveries to a receiver, and finds its mistakes from the responses. Without `event`, a handler runs only if the receiver handles every type. It sends about 30 requests, each of which may take `timeout_seconds`; a receiver that responds fast takes less than a minute.",
+    "Sends forged and genuine test deliveries to a receiver, and finds its mistakes from the responses. Without `event`, a handler runs only if the receiver handles every type. It sends about 70 requests, each of which may take `timeout_seconds`; a receiver that responds fast takes less than a minute.",
   input: z.strictObject({
     url: receiverUrl,
     secret: secretName,

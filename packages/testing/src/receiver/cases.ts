@@ -1,6 +1,7 @@
 import type { Sender } from "@svc-webhooks/schemes/senders";
 import { bytes } from "./cases/bytes.js";
 import type { ReceiverCase } from "./cases/case.js";
+import type { Forgery } from "./forgery.js";
 import { forgeries } from "./cases/forgeries.js";
 import { genuine } from "./cases/genuine.js";
 import { late } from "./cases/late.js";
@@ -18,3 +19,17 @@ export const casesFor = (sender: Sender | undefined): readonly ReceiverCase[] =>
   ...runs,
   ...late,
 ];
+
+/** Returns whether a case applies to a sender. */
+export const appliesTo = (
+  sender: Sender | undefined,
+  { isSkippedFor }: Pick<ReceiverCase, "isSkippedFor">,
+): boolean => !(sender && isSkippedFor?.(sender));
+
+/**
+ * Returns the forgeries of the cases that apply to a sender, with their findings, for `doctor`.
+ *
+ * @param sender undefined for the service
+ */
+export const receiverForgeries = (sender: Sender | undefined): readonly Forgery[] =>
+  casesFor(sender).flatMap((one) => (appliesTo(sender, one) ? (one.forgeries ?? []) : []));

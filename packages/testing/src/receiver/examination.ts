@@ -2,7 +2,7 @@ import type { SecretKey } from "@svc-webhooks/core";
 import type { SenderName } from "@svc-webhooks/schemes/senders";
 import type { Connecting } from "../http-sender.js";
 import { senderOf } from "../scheme-delivery.js";
-import { casesFor } from "./cases.js";
+import { appliesTo, casesFor } from "./cases.js";
 import type { ReceiverCase } from "./cases/case.js";
 import { genuine } from "./cases/genuine.js";
 import { PreconditionError } from "../precondition-error.js";
@@ -51,7 +51,8 @@ export function examinationOf(options: ExaminationOptions): readonly ExaminedCas
       probe = new ReceiverProbe(url, options);
       probe.hasForged = hasForged;
       try {
-        await one.run(probe);
+        for (const [, , change] of one.forgeries ?? []) await probe.refusesForgery(change);
+        await one.run?.(probe);
         if (probe.minorFailure) throw probe.minorFailure;
       } catch (error) {
         if (one !== genuine) await probe.expectUnlocked();
@@ -67,12 +68,9 @@ export function examinationOf(options: ExaminationOptions): readonly ExaminedCas
     });
   };
 
-  function reasonToSkip({
-    needsHandler,
-    isSkippedFor,
-  }: ReceiverCase): ExaminedCase["reasonToSkip"] {
-    if (needsHandler && !hasHandler) return "handler";
-    return sender && isSkippedFor?.(sender) ? "scheme" : undefined;
+  function reasonToSkip(one: ReceiverCase): ExaminedCase["reasonToSkip"] {
+    if (one.needsHandler && !hasHandler) return "handler";
+    return appliesTo(sender, one) ? undefined : "scheme";
   }
 
   return casesFor(sender).map((one) => ({

@@ -8,6 +8,7 @@ import { MinorFailure } from "./minor-failure.js";
 import { Runs } from "./runs.js";
 import { graceMs, pause } from "./pause.js";
 import { byScheme, byService, type Wanted } from "./deliveries.js";
+import type { Change } from "./forgery.js";
 
 /** How long the handler of a receiver that queues events may take to start, in milliseconds. */
 const queueMs = 1_000;
@@ -100,6 +101,13 @@ export class ReceiverProbe extends HttpSender {
   async refuses(sending: Sending, what = "The request"): Promise<void> {
     await this.isRefused(sending, what);
     this.neverRan(what);
+  }
+
+  /** Sends a genuine delivery with one change, which must be rejected and not handled. */
+  async refusesForgery(change: Change): Promise<void> {
+    const delivery = await this.delivery();
+    const changed = await change(delivery, this.secret);
+    if (changed) await this.refuses({ ...delivery, ...changed });
   }
 
   /**

@@ -16,11 +16,3 @@ export const sampleSecrets = [
   "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
   "whsec_c3ZjLXdlYmhvb2tzLXRlc3Qtc2VjcmV0",
 ] as const;
-
-/** All of them. */
-export const publishedSecrets: readonly string[] = [
-  ...missingSecrets,
-  ...exampleSecrets,
-  ...placeholders,
-  ...sampleSecrets,
-];

@@ -7,9 +7,11 @@ import {
   sender,
   sentEmail,
   signingOf,
+  tamper,
   type Finding,
   type Probe,
   type Reply,
+  type SignedDelivery,
   type Signing,
 } from "svc-webhooks/workbench";
 import type { World } from "../../world.js";
@@ -47,7 +49,7 @@ export async function toReceiver(
   const signing = signingOf({ secret: secrets.get(input.secret) });
   const send = sender({
     target,
-    headersOf: signing.headersOf,
+    deliver: signing.deliver,
     timeoutMs,
     signal,
     onSkew: () => {},
@@ -114,7 +116,7 @@ const expected: Readonly<
 };
 
 async function probesOf(
-  { mode, tamper }: Input,
+  { mode, tamper: kind }: Input,
   signing: Signing,
   bodyAt: (ms: number) => Uint8Array,
   now: number,
@@ -134,44 +136,44 @@ async function probesOf(
       { name: "the older event", body: bodyAt(now - 60_000) },
     ];
   }
-  const genuine = await signing.genuine(body);
-  const middle = body.length >> 1;
-  const spoilt: Readonly<Record<DeliveryTamper, Probe>> = {
-    wrong_secret: {
-      name: "a delivery signed with another secret",
-      ...(await signing.forgery(body)),
-    },
-    flipped_byte: {
-      name: "a delivery with a changed byte",
-      body: body.map((byte, index) => (index === middle ? byte ^ 1 : byte)),
-      signature: genuine,
-    },
-    no_prefix: {
-      name: "a signature without sha256=",
-      body,
-      signature: genuine.replace("sha256=", ""),
-    },
-    missing: { name: "a delivery without a signature", body, signature: undefined },
-  };
-  return [spoilt[tamper]];
+  const [, name, change] = tampers[kind];
+  return [{ name, ...(await change(await signing.deliver(body))) }];
 }
 
-const accepted = {
-  wrong_secret: "wrong_secret_accepted",
-  flipped_byte: "altered_body_accepted",
-  no_prefix: "prefix_not_checked",
-  missing: "unsigned_accepted",
-} as const;
+/** The finding about a receiver that accepts a tampered delivery, the name of the delivery, and its change. */
+const tampers: Readonly<
+  Record<
+    DeliveryTamper,
+    readonly [
+      accepted: Finding["id"],
+      name: string,
+      change: (delivery: SignedDelivery) => SignedDelivery | Promise<SignedDelivery>,
+    ]
+  >
+> = {
+  wrong_secret: [
+    "wrong_secret_accepted",
+    "a delivery signed with another secret",
+    (delivery) => tamper.wrongSecret(delivery),
+  ],
+  flipped_byte: ["altered_body_accepted", "a delivery with a changed byte", tamper.flippedByte],
+  no_prefix: ["prefix_not_checked", "a signature without sha256=", tamper.missingPrefix],
+  missing: [
+    "unsigned_accepted",
+    "a delivery without a signature",
+    (delivery) => tamper.missingHeader(delivery),
+  ],
+};
 
 /** Returns the mistake that the responses show, or undefined. */
-function mistakeIn({ mode, tamper }: Input, replies: readonly Reply[]): Finding | undefined {
+function mistakeIn({ mode, tamper: kind }: Input, replies: readonly Reply[]): Finding | undefined {
   const lost = replies.map((reply) => lostReply(reply)).find((one) => one !== undefined);
   if (lost) return lost;
   const saw = replies.map(({ name, status }) => `${name}: status ${String(status)}.`).join(" ");
   const [first, second] = replies;
   if (!first) return undefined;
   if (mode === "tampered") {
-    if (isSuccess(first)) return finding(accepted[tamper], saw);
+    if (isSuccess(first)) return finding(tampers[kind][0], saw);
     return (first.status ?? 0) >= 500 ? finding("forgery_is_an_error", saw) : undefined;
   }
   const refused = replies.find((one) => !isSuccess(one));

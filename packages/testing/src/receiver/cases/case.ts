@@ -1,4 +1,5 @@
 import type { Sender } from "@svc-webhooks/schemes/senders";
+import type { Forgery } from "../forgery.js";
 import type { ReceiverProbe } from "../probe.js";
 
 /**
@@ -31,5 +32,8 @@ export interface ReceiverCase {
   readonly showsOnlyInRuns?: true;
   /** Returns whether the case does not apply to a sender other than the service. */
   readonly isSkippedFor?: (sender: Sender) => boolean;
-  readonly run: (probe: ReceiverProbe) => Promise<void>;
+  /** Must be rejected and not handled. */
+  readonly forgeries?: readonly Forgery[];
+  /** Called after the forgeries. */
+  readonly run?: (probe: ReceiverProbe) => Promise<void>;
 }

@@ -1,54 +1,55 @@
 import { gzipSync } from "node:zlib";
-import { headerNames } from "@svc-webhooks/core";
+import { headerNames, type SecretKey } from "@svc-webhooks/core";
 import { splitAtSignature } from "@svc-webhooks/schemes/senders";
 import { fixture } from "../../fixture.js";
-import type { Sending } from "../../http-sender.js";
+import type { SignedDelivery } from "../../delivery.js";
 import { senderOf } from "../../scheme-delivery.js";
 import { signingOf } from "../../signing.js";
 import { tamper } from "../../tamper.js";
-import type { ReceiverProbe, UniqueDelivery } from "../probe.js";
+import type { ReceiverProbe } from "../probe.js";
+import type { Change, Forgery } from "../forgery.js";
 import type { ReceiverCase } from "./case.js";
 import * as sources from "./sources.js";
 
 const hugeBytes = 16 * 1_048_576;
 
-/** Checks that a genuine delivery that `change` has modified is rejected and not handled. */
+/** Checks that a delivery with each of these changes is rejected and not handled. */
 export const refuses =
-  (change: (delivery: UniqueDelivery) => Sending | Promise<Sending>) =>
+  (...changes: readonly Change[]) =>
   async (probe: ReceiverProbe): Promise<void> => {
-    const delivery = await probe.delivery();
-    await probe.refuses({ ...delivery, ...(await change(delivery)) });
+    for (const change of changes) await probe.refusesForgery(change);
   };
 
-export const withSignature = (
-  delivery: UniqueDelivery,
-  signature: string | readonly string[],
-): Sending => ({
-  headers: { ...delivery.headers, [signingOf(delivery).header]: signature },
-});
+/** Returns a change of the header with the signature. */
+export const withSignature =
+  (
+    change: (
+      genuine: string,
+      delivery: SignedDelivery,
+      secret: SecretKey,
+    ) => string | readonly string[],
+  ): Change =>
+  (delivery, secret) => {
+    const { header } = signingOf(delivery);
+    const { headers } = delivery;
+    return { headers: { ...headers, [header]: change(headers[header] ?? "", delivery, secret) } };
+  };
 
-export const signatureOf = (delivery: UniqueDelivery): string =>
-  delivery.headers[signingOf(delivery).header] ?? "";
-
-/** Returns a signature header with other digits. */
-const withDigits =
+const digitsOf =
   (change: (digits: string) => string) =>
-  (delivery: UniqueDelivery): string => {
-    const [before, digits] = splitAtSignature(signatureOf(delivery), signingOf(delivery).prefix);
+  (genuine: string, delivery: SignedDelivery): string => {
+    const [before, digits] = splitAtSignature(genuine, signingOf(delivery).prefix);
     return before + change(digits);
   };
 
-const withForgedDigits = withDigits(() => "0".repeat(64));
+const zeros = digitsOf(() => "0".repeat(64));
 
-const genuineFirst = (delivery: UniqueDelivery) =>
-  withSignature(delivery, [signatureOf(delivery), withForgedDigits(delivery)]);
-const forgedFirst = (delivery: UniqueDelivery) =>
-  withSignature(delivery, [withForgedDigits(delivery), signatureOf(delivery)]);
-
-export const changingDigits =
-  (change: (digits: string) => string) =>
-  (delivery: UniqueDelivery): Sending =>
-    withSignature(delivery, withDigits(change)(delivery));
+/** Returns a forgery whose signature has wrong digits, or not all of them. */
+export const withDigits = (name: string, change: (digits: string) => string): Forgery => [
+  "short_signature_accepted",
+  name,
+  withSignature(digitsOf(change)),
+];
 
 /** Inserts a byte that is not UTF-8 at the end of the last text in the JSON. */
 function withInvalidByte(body: Uint8Array): Uint8Array {
@@ -66,7 +67,13 @@ export const forgeries: readonly ReceiverCase[] = [
     source: sources.comparison,
     schemeSource: sources.validSignature,
     fix: "Anyone can send requests to the URL, and most senders retry after a 5xx. Compare the signatures, and respond with 401 if they differ.",
-    run: refuses((delivery) => tamper.wrongSecret(delivery)),
+    forgeries: [
+      [
+        "wrong_secret_accepted",
+        "a signature made with another secret",
+        (delivery) => tamper.wrongSecret(delivery),
+      ],
+    ],
   },
   {
     title: "refuses a body that was changed or truncated",
@@ -74,13 +81,13 @@ export const forgeries: readonly ReceiverCase[] = [
     source: sources.exactBytes,
     schemeSource: sources.smallestChange,
     fix: "The signature covers every byte of the body. Verify all the bytes you receive.",
-    async run(probe) {
-      await refuses(tamper.flippedByte)(probe);
-      await refuses(tamper.truncated)(probe);
+    run: refuses(
+      tamper.flippedByte,
+      tamper.truncated,
       // Code that trims the body, or decodes it without errors, ignores these.
-      await refuses(({ body }) => ({ body: Buffer.concat([body, Buffer.from("\n")]) }))(probe);
-      await refuses(({ body }) => ({ body: withInvalidByte(body) }))(probe);
-    },
+      ({ body }) => ({ body: Buffer.concat([body, Buffer.from("\n")]) }),
+      ({ body }) => ({ body: withInvalidByte(body) }),
+    ),
   },
   {
     title: "refuses a body that was parsed and serialized again",
@@ -96,9 +103,15 @@ export const forgeries: readonly ReceiverCase[] = [
     source: sources.authentication,
     schemeSource: sources.unknownSource,
     fix: "A request without a signature must not skip verification, whatever its Content-Type, attempt number or API key. Respond with 401.",
+    forgeries: [
+      [
+        "unsigned_accepted",
+        "a delivery without a signature",
+        (delivery) => tamper.missingHeader(delivery),
+      ],
+    ],
     async run(probe) {
       for (const headers of [
-        {},
         // More requests would lock receivers that lock after five wrong signatures.
         { "content-type": "application/x-www-form-urlencoded", [headerNames.attempt]: "2" },
         { "content-type": "text/plain", [headerNames.attempt]: "9" },
@@ -136,7 +149,7 @@ export const forgeries: readonly ReceiverCase[] = [
     schemeSource: sources.validSignature,
     isSkippedFor: ({ form }) => !form.prefix,
     fix: "A signature without its prefix is invalid. Check the prefix (sha256= for the service) before the digits.",
-    run: refuses(tamper.missingPrefix),
+    forgeries: [["prefix_not_checked", "a signature without its prefix", tamper.missingPrefix]],
   },
   {
     title: "refuses a signature that is too short, too long or not hex, with 4xx",
@@ -144,27 +157,22 @@ export const forgeries: readonly ReceiverCase[] = [
     source: sources.comparison,
     schemeSource: sources.validSignature,
     fix: "timingSafeEqual throws if the lengths differ, and Buffer.from stops at the first invalid digit. Check the length and the digits first, such as 64 hex digits.",
-    async run(probe) {
-      const broken: readonly ((digits: string) => string)[] = [
-        () => "",
-        (digits) => digits.slice(0, -2),
-        (digits) => `${digits}00`,
-        () => "z".repeat(64),
-      ];
-      for (const change of broken) {
-        await refuses(changingDigits(change))(probe);
-      }
-    },
+    forgeries: [
+      withDigits("a signature without digits", () => ""),
+      withDigits("a signature without its last two digits", (digits) => digits.slice(0, -2)),
+      withDigits("a signature with two more digits", (digits) => `${digits}00`),
+      withDigits("a signature of letters", () => "z".repeat(64)),
+    ],
   },
   {
     title: "refuses two signatures even if one is valid",
     level: "should",
     source: sources.oneFieldLine,
     fix: "Proxies and frameworks disagree about which of two headers counts. Refuse a repeated signature header.",
-    async run(probe) {
-      await refuses(genuineFirst)(probe);
-      await refuses(forgedFirst)(probe);
-    },
+    run: refuses(
+      withSignature((genuine, delivery) => [genuine, zeros(genuine, delivery)]),
+      withSignature((genuine, delivery) => [zeros(genuine, delivery), genuine]),
+    ),
   },
   {
     title: "refuses a compressed body whose signature covers the decompressed text",
@@ -172,10 +180,16 @@ export const forgeries: readonly ReceiverCase[] = [
     source: sources.exactBytes,
     schemeSource: sources.smallestChange,
     fix: "The signature covers the bytes as sent, and anyone can send a zip bomb. Turn decompression off, for example with express.raw({ inflate: false }).",
-    run: refuses(({ headers, body }) => ({
-      body: gzipSync(body),
-      headers: { ...headers, "content-encoding": "gzip" },
-    })),
+    forgeries: [
+      [
+        "compressed_accepted",
+        "a compressed body with the signature of its text",
+        ({ headers, body }) => ({
+          body: gzipSync(body),
+          headers: { ...headers, "content-encoding": "gzip" },
+        }),
+      ],
+    ],
   },
   {
     title: "refuses an empty body with 4xx, even if it is signed",

@@ -1,60 +1,73 @@
 import { createHash, createHmac } from "node:crypto";
+import type { SecretKey } from "@svc-webhooks/core";
 import type { SignedDelivery } from "../../delivery.js";
 import { signingOf } from "../../signing.js";
 import { tamper } from "../../tamper.js";
-import { expectAccepted, type ReceiverProbe } from "../probe.js";
+import { expectAccepted } from "../probe.js";
 import {
   exampleSecrets,
   missingSecrets,
   placeholders,
   sampleSecrets,
 } from "../published-secrets.js";
+import type { Change, Forgery } from "../forgery.js";
 import type { ReceiverCase } from "./case.js";
 import * as sources from "./sources.js";
-import { changingDigits, refuses, signatureOf, withSignature } from "./forgeries.js";
-
-/**
- * Checks that a delivery is rejected with each signature that `forgeries` create from its body or its genuine
- * signature.
- */
-const refusesAll =
-  (forgeries: readonly ((body: Uint8Array, genuine: string) => string)[]) =>
-  async (probe: ReceiverProbe): Promise<void> => {
-    for (const forge of forgeries) {
-      await refuses((delivery) =>
-        withSignature(delivery, forge(delivery.body, signatureOf(delivery))),
-      )(probe);
-    }
-  };
+import { refuses, withDigits, withSignature } from "./forgeries.js";
 
 /** Returns a delivery signed by a stranger. */
 export const forged = (delivery: SignedDelivery): Promise<SignedDelivery> =>
   tamper.wrongSecret(delivery, signingOf(delivery).scheme ? undefined : "whsec_stranger");
 
-/** Returns a function that signs a body with a key that is not the secret. */
-const keyed = (key: string) => (body: Uint8Array) =>
-  `sha256=${createHmac("sha256", key).update(body).digest("hex")}`;
+const hmac = (hash: string, key: SecretKey, body: Uint8Array) =>
+  `${hash}=${createHmac(hash, key).update(body).digest("hex")}`;
 
-/** Signs with each of these keys that is not the secret. Schemes refuse an empty key. */
+/** Signs with a key that is not the secret. Schemes refuse an empty key. */
 const signedWith =
-  (keys: readonly string[]) =>
-  async (probe: ReceiverProbe): Promise<void> => {
-    const texts = keys.filter((key) => key !== probe.secret && !(probe.scheme && key === ""));
-    if (!probe.scheme) return refusesAll(texts.map(keyed))(probe);
-    for (const text of texts)
-      await refuses((delivery) => tamper.wrongSecret(delivery, text))(probe);
+  (key: string): Change =>
+  (delivery, secret) => {
+    if (key === secret) return undefined;
+    if (signingOf(delivery).scheme) return key ? tamper.wrongSecret(delivery, key) : undefined;
+    return withSignature((_genuine, { body }) => hmac("sha256", key, body))(delivery, secret);
   };
 
-/** Returns a place in the digits by its share of their number. */
-const digitAt = (share: number) => (digits: string) => Math.floor(digits.length * share);
+/** Returns forgeries that anyone who knows these keys can make. */
+const madeWith = (keys: readonly string[]): readonly Forgery[] =>
+  keys.map((key) => [
+    "missing_secret_accepted",
+    `a signature made with the ${key === "" ? "empty secret" : `secret ${key}`}`,
+    signedWith(key),
+  ]);
 
-/** Replaces one digit of a text. */
-function withWrongDigit(digits: string, at: number): string {
-  const digit = digits[at] === "0" ? "1" : "0";
-  return digits.slice(0, at) + digit + digits.slice(at + 1);
-}
+const otherHash = (hash: string, name: string): Forgery => [
+  "weak_hash_accepted",
+  `an HMAC with ${name}`,
+  withSignature((_genuine, { body }, secret) => hmac(hash, secret, body)),
+];
 
-const lastDigit = (digits: string) => digits.search(/[^=]=*$/);
+const plainHash = (prefix: string, name: string): Forgery => [
+  "plain_hash_accepted",
+  name,
+  withSignature((_genuine, { body }) => prefix + createHash("sha256").update(body).digest("hex")),
+];
+
+/** Returns a forgery with another text in place of the prefix. */
+const afterPrefix = (
+  name: string,
+  change: (genuine: string, prefix: string) => string,
+): Forgery => [
+  "prefix_not_checked",
+  name,
+  withSignature((genuine, delivery) => change(genuine, signingOf(delivery).prefix)),
+];
+
+/** Replaces the digit at a share of their number. */
+const withWrongDigit = (name: string, share: number): Forgery =>
+  withDigits(name, (digits) => {
+    const { length } = digits.replace(/=+$/, "");
+    const at = Math.min(Math.floor(length * share), length - 1);
+    return digits.slice(0, at) + (digits[at] === "0" ? "1" : "0") + digits.slice(at + 1);
+  });
 
 /** Cases with signatures and requests that a stranger can create from a genuine delivery, or without one. */
 export const strangers: readonly ReceiverCase[] = [
@@ -91,7 +104,7 @@ export const strangers: readonly ReceiverCase[] = [
     schemeSource: sources.validSignature,
     fix: "If your receiver has no secret, anyone can create a valid signature. Do not start the receiver if the secret is not set.",
     isSkippedFor: ({ key }) => key !== "text",
-    run: signedWith(["", ...missingSecrets]),
+    forgeries: madeWith(["", ...missingSecrets]),
   },
   {
     title: "refuses a signature whose key is the secret of an example",
@@ -100,7 +113,7 @@ export const strangers: readonly ReceiverCase[] = [
     schemeSource: sources.validSignature,
     fix: "If your receiver falls back to a secret that anyone can read, anyone can create a valid signature. Do not start the receiver if the secret is not set.",
     isSkippedFor: ({ key }) => key !== "text",
-    run: signedWith(exampleSecrets),
+    forgeries: madeWith(exampleSecrets),
   },
   {
     title: "refuses a signature whose key is a placeholder",
@@ -109,7 +122,7 @@ export const strangers: readonly ReceiverCase[] = [
     schemeSource: sources.validSignature,
     fix: "If a deployment never replaced the placeholder, anyone can create a valid signature. Do not start the receiver with one.",
     isSkippedFor: ({ key }) => key !== "text",
-    run: signedWith(placeholders),
+    forgeries: madeWith(placeholders),
   },
   {
     title: "refuses a signature whose key is the sample of a library",
@@ -118,7 +131,7 @@ export const strangers: readonly ReceiverCase[] = [
     schemeSource: sources.validSignature,
     fix: "Anyone can read the secrets of libraries, their documentation and their tests. Configure only the secret of your endpoint.",
     isSkippedFor: ({ key }) => key === "public",
-    run: signedWith(sampleSecrets),
+    forgeries: madeWith(sampleSecrets),
   },
   {
     title: "refuses an HMAC with a hash other than SHA-256",
@@ -126,13 +139,11 @@ export const strangers: readonly ReceiverCase[] = [
     source: sources.signing,
     isSkippedFor: () => true,
     fix: "The sender must not be able to choose the hash. Always compute HMAC-SHA256, whatever the prefix.",
-    run: async (probe) =>
-      refusesAll(
-        ["md5", "sha1", "sha512"].map(
-          (hash) => (body) =>
-            `${hash}=${createHmac(hash, probe.secret).update(body).digest("hex")}`,
-        ),
-      )(probe),
+    forgeries: [
+      otherHash("md5", "MD5"),
+      otherHash("sha1", "SHA-1"),
+      otherHash("sha512", "SHA-512"),
+    ],
   },
   {
     title: "refuses a hash of the body without a key",
@@ -140,10 +151,10 @@ export const strangers: readonly ReceiverCase[] = [
     source: sources.signing,
     isSkippedFor: () => true,
     fix: "Anyone can compute a hash without a key. Accept only an HMAC that was computed with the secret.",
-    run: refusesAll([
-      (body) => `sha256=${createHash("sha256").update(body).digest("hex")}`,
-      (body) => createHash("sha256").update(body).digest("hex"),
-    ]),
+    forgeries: [
+      plainHash("sha256=", "the SHA-256 of the body"),
+      plainHash("", "the SHA-256 of the body without a prefix"),
+    ],
   },
   {
     title: "refuses the signature of an empty body with another body",
@@ -151,10 +162,16 @@ export const strangers: readonly ReceiverCase[] = [
     source: sources.exactBytes,
     schemeSource: sources.smallestChange,
     fix: "If something has read the body before the receiver, it verifies no bytes at all. Verify the raw body, and nothing else.",
-    async run(probe) {
-      const { headers } = await probe.delivery(() => "");
-      await refuses(() => ({ headers }))(probe);
-    },
+    forgeries: [
+      [
+        "altered_body_accepted",
+        "the signature of an empty body",
+        async (delivery, secret) => {
+          const { headers } = await signingOf(delivery).sign(new Uint8Array(), { secret });
+          return { headers: { ...delivery.headers, ...headers } };
+        },
+      ],
+    ],
   },
   {
     title: "refuses a signature with one wrong digit",
@@ -162,11 +179,12 @@ export const strangers: readonly ReceiverCase[] = [
     source: sources.comparison,
     schemeSource: sources.validSignature,
     fix: "If you compare only some of the digits, a signature can be guessed. Compare all of them in constant time.",
-    async run(probe) {
-      for (const place of [...[0, 1 / 3, 2 / 3].map(digitAt), lastDigit]) {
-        await refuses(changingDigits((digits) => withWrongDigit(digits, place(digits))))(probe);
-      }
-    },
+    forgeries: [
+      withWrongDigit("a signature whose first digit is wrong", 0),
+      withWrongDigit("a signature with a wrong digit in its first half", 1 / 3),
+      withWrongDigit("a signature with a wrong digit in its second half", 2 / 3),
+      withWrongDigit("a signature whose last digit is wrong", 1),
+    ],
   },
   {
     title: "refuses the right digits after a wrong prefix",
@@ -175,14 +193,13 @@ export const strangers: readonly ReceiverCase[] = [
     schemeSource: sources.validSignature,
     fix: "A signature with a wrong prefix is invalid. Compare the whole value, including the prefix (sha256= for the service), instead of splitting it.",
     isSkippedFor: ({ form }) => !form.prefix,
-    async run(probe) {
-      const { prefix } = signingOf(await probe.delivery());
-      await refusesAll([
-        (_body, genuine) => genuine.replace(prefix, "foo="),
-        (_body, genuine) => `foo=${genuine}`,
-        (_body, genuine) => genuine.replace(prefix, prefix.toUpperCase()),
-      ])(probe);
-    },
+    forgeries: [
+      afterPrefix("a signature after foo=", (genuine, prefix) => genuine.replace(prefix, "foo=")),
+      afterPrefix("a signature after foo= and its prefix", (genuine) => `foo=${genuine}`),
+      afterPrefix("a signature after its prefix in upper case", (genuine, prefix) =>
+        genuine.replace(prefix, prefix.toUpperCase()),
+      ),
+    ],
   },
   {
     title: "refuses the right digits if text follows them",
@@ -192,7 +209,10 @@ export const strangers: readonly ReceiverCase[] = [
     source: sources.comparison,
     schemeSource: sources.validSignature,
     fix: "Buffer.from ignores anything after the digits. Require the exact length, such as 64 hex digits.",
-    run: refusesAll([(_body, genuine) => `${genuine}zz`, (_body, genuine) => `${genuine}=`]),
+    run: refuses(
+      withSignature((genuine) => `${genuine}zz`),
+      withSignature((genuine) => `${genuine}=`),
+    ),
   },
   {
     title: "refuses forged PUT, PATCH and DELETE requests",
@@ -200,10 +220,11 @@ export const strangers: readonly ReceiverCase[] = [
     source: sources.authentication,
     schemeSource: sources.unknownSource,
     fix: "If you verify only POST requests, other methods are unprotected. Respond to them with 405.",
-    async run(probe) {
-      for (const method of ["PUT", "PATCH", "DELETE"]) {
-        await refuses(async (delivery) => ({ ...(await forged(delivery)), method }))(probe);
-      }
-    },
+    run: refuses(
+      ...["PUT", "PATCH", "DELETE"].map((method): Change => async (delivery) => ({
+        ...(await forged(delivery)),
+        method,
+      })),
+    ),
   },
 ];
