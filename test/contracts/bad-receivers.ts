@@ -16,11 +16,13 @@ import {
   badToStrangers,
   isObserved,
   trustingUnsigned,
+  variants,
 } from "./bad-to-strangers.js";
 
 /** Creates a receiver that verifies changed text instead of the bytes it received. */
-const verifying = (change: (text: string) => string): HandWrittenReceiver =>
+const verifying = (change: (text: string) => string, finding?: string): HandWrittenReceiver =>
   bad({
+    finding,
     isGenuine: (body, signature) =>
       goodReceiver.isGenuine(Buffer.from(change(body.toString())), signature),
   });
@@ -85,12 +87,17 @@ function keepingFirstOfId(): HandWrittenReceiver {
  * case.
  */
 export const badReceivers: Readonly<Record<string, () => HandWrittenReceiver>> = {
-  "handles a genuine delivery and responds with 2xx": () => bad({ isGenuine: () => false }),
+  "handles a genuine delivery and responds with 2xx": () =>
+    bad({ finding: "wrong_secret", isGenuine: () => false }),
   "verifies spaces, line endings, escapes, numbers and duplicate keys as they were sent": () =>
-    verifying((text) => (text.includes('"big"') ? JSON.stringify(JSON.parse(text)) : text)),
+    verifying(
+      (text) => (text.includes('"big"') ? JSON.stringify(JSON.parse(text)) : text),
+      "parser_before_receiver",
+    ),
   "verifies non-ASCII text as bytes": () => verifying((text) => text.normalize()),
   "verifies the whole of a body of 96 KiB": () =>
     bad({
+      finding: "large_refused",
       isGenuine: (body, signature) => goodReceiver.isGenuine(body.subarray(0, 4_096), signature),
     }),
   "verifies a byte order mark as part of the body, then accepts the body or refuses it like invalid JSON":
@@ -118,7 +125,10 @@ export const badReceivers: Readonly<Record<string, () => HandWrittenReceiver>> =
     refusing(({ headers }) => (headers["content-type"] === "application/json" ? undefined : 415)),
 
   "refuses a delivery signed with another secret, with 4xx": () =>
-    accepting((body, signature) => signature === signatureOf(body, "whsec_wrong")),
+    accepting(
+      (body, signature) => signature === signatureOf(body, "whsec_wrong"),
+      "wrong_secret_accepted",
+    ),
   "refuses a body that was changed or truncated": () =>
     bad({
       async read(request) {
@@ -135,21 +145,29 @@ export const badReceivers: Readonly<Record<string, () => HandWrittenReceiver>> =
         body.includes("{\n") && signature === signatureOf(reserialised(body) ?? ""),
     ),
   "refuses a delivery without a signature, whatever its other headers": () =>
-    trustingUnsigned(({ headers }, body) => !headers["x-forwarded-for"] && !isObserved(body)),
+    trustingUnsigned(
+      ({ headers }, body) => !headers["x-forwarded-for"] && !isObserved(body),
+      "unsigned_accepted",
+    ),
   "refuses a delivery without a signature, whatever it lacks or who seems to send it": () =>
     trustingUnsigned(({ headers }) => headers["x-forwarded-for"] === "127.0.0.1"),
   "refuses a signature without its prefix": () =>
-    accepting((body, signature) => `sha256=${signature}` === signatureOf(body)),
+    accepting(
+      (body, signature) => `sha256=${signature}` === signatureOf(body),
+      "prefix_not_checked",
+    ),
   "refuses a signature that is too short, too long or not hex, with 4xx": () =>
     accepting(
       (body, signature) =>
         /^sha256=(?:[0-9a-f]*|z+)$/.test(signature) &&
         timingSafeEqual(Buffer.from(signature), Buffer.from(signatureOf(body))),
+      "forgery_is_an_error",
     ),
   "refuses two signatures even if one is valid": () =>
     accepting((body, signature) => signature.split(", ").includes(signatureOf(body))),
   "refuses a compressed body whose signature covers the decompressed text": () =>
     bad({
+      finding: "compressed_accepted",
       async read(request) {
         const body = await collected(request);
         const isGzip = request.headers["content-encoding"] === "gzip";
@@ -221,3 +239,9 @@ export const badReceivers: Readonly<Record<string, () => HandWrittenReceiver>> =
   "handles an event even if a captured body was sent under its delivery id": keepingFirstOfId,
   ...badAfterResponse,
 };
+
+/** All bad receivers, in the contract's order, and then other ways to make the same mistakes. */
+export const planted: typeof variants = [
+  ...Object.entries(badReceivers).map(([title, make]) => [title, "", make] as const),
+  ...variants,
+];

@@ -48,6 +48,7 @@ function trustingCopies(): HandWrittenReceiver {
 /** Creates a receiver that does not verify requests with this method. */
 const verifyingPost = (method: string) =>
   bad({
+    finding: "some_unsigned_accepted",
     refusal: (request) => (request.method === method ? undefined : goodReceiver.refusal(request)),
     signature: (request) =>
       request.method === method ? "not needed" : goodReceiver.signature(request),
@@ -85,9 +86,11 @@ const hasDigits = (signature: string) => /^sha256=[0-9a-f]{64}$/.test(signature)
 /** Creates a receiver that accepts unsigned requests for which `isTrusted` returns true. */
 export function trustingUnsigned(
   isTrusted: (request: IncomingMessage, body: Buffer) => boolean,
+  finding = "some_unsigned_accepted",
 ): HandWrittenReceiver {
   let current: IncomingMessage;
   return bad({
+    finding,
     // `signature` and `isGenuine` are called for one request with nothing awaited in between.
     signature(request) {
       current = request;
@@ -116,9 +119,9 @@ const isUnsignedAndEmpty = ({ headers }: IncomingMessage) =>
 const digits = (signature: string) => Buffer.from(signature.slice("sha256=".length), "hex");
 
 const withKey = (key: string) => () =>
-  accepting((body, signature) => signature === signatureOf(body, key));
+  accepting((body, signature) => signature === signatureOf(body, key), "missing_secret_accepted");
 const withHash = (hash: string) => () =>
-  accepting((body, signature) => signature === hmac(hash, body));
+  accepting((body, signature) => signature === hmac(hash, body), "weak_hash_accepted");
 
 /** Bad receivers like those in `badReceivers`, whose mistakes concern requests from strangers. */
 export const badToStrangers: Readonly<Record<string, () => HandWrittenReceiver>> = {
@@ -133,18 +136,23 @@ export const badToStrangers: Readonly<Record<string, () => HandWrittenReceiver>>
   ),
   "refuses an HMAC with a hash other than SHA-256": withHash("md5"),
   "refuses a hash of the body without a key": () =>
-    accepting((body, signature) => signature === `sha256=${plainHash(body)}`),
+    accepting(
+      (body, signature) => signature === `sha256=${plainHash(body)}`,
+      "plain_hash_accepted",
+    ),
   "refuses the signature of an empty body with another body": () =>
-    accepting((_body, signature) => signature === signatureOf("")),
+    accepting((_body, signature) => signature === signatureOf(""), "altered_body_accepted"),
   "refuses a signature with one wrong digit": () =>
     accepting(
       (body, signature) =>
         hasDigits(signature) && signatureOf(body).startsWith(signature.slice(0, 39)),
+      "short_signature_accepted",
     ),
   "refuses the right digits after a wrong prefix": () =>
     accepting(
       (body, signature) =>
         signature.startsWith("foo=") && signature.split("=")[1] === hmac("sha256", body).slice(7),
+      "prefix_not_checked",
     ),
   "refuses the right digits if text follows them": () =>
     accepting((body, signature) => {
@@ -243,6 +251,7 @@ export const variants: readonly (readonly [
       accepting(
         (body, signature) =>
           signature.startsWith("foo=") && signature.endsWith(hmac("sha256", body).slice(7)),
+        "prefix_not_checked",
       ),
   ],
   [
@@ -251,12 +260,13 @@ export const variants: readonly (readonly [
     () =>
       accepting(
         (body, signature) => signature.replace(/^SHA256=/, "sha256=") === signatureOf(body),
+        "prefix_not_checked",
       ),
   ],
   [
     "refuses a hash of the body without a key",
     "without a prefix",
-    () => accepting((body, signature) => signature === plainHash(body)),
+    () => accepting((body, signature) => signature === plainHash(body), "plain_hash_accepted"),
   ],
   [
     "refuses a signature with one wrong digit",
@@ -266,7 +276,7 @@ export const variants: readonly (readonly [
         const expected = signatureOf(body);
         const [start, end] = [expected.slice(0, 23), expected.slice(-1)];
         return hasDigits(signature) && signature.startsWith(start) && signature.endsWith(end);
-      }),
+      }, "short_signature_accepted"),
   ],
   [
     "refuses a signature with one wrong digit",
@@ -275,6 +285,7 @@ export const variants: readonly (readonly [
       accepting(
         (body, signature) =>
           hasDigits(signature) && signatureOf(body).endsWith(signature.slice(39)),
+        "short_signature_accepted",
       ),
   ],
   [
@@ -327,13 +338,23 @@ export const variants: readonly (readonly [
   [
     "refuses a signature that is too short, too long or not hex, with 4xx",
     "no digits are genuine",
-    () => accepting((_body, signature) => signature === "sha256="),
+    () => accepting((_body, signature) => signature === "sha256=", "short_signature_accepted"),
+  ],
+  [
+    "refuses a signature that is too short, too long or not hex, with 4xx",
+    "as many characters as there are",
+    () =>
+      accepting(
+        (body, signature) => signature.length > 10 && signatureOf(body).startsWith(signature),
+        "short_signature_accepted",
+      ),
   ],
   [
     "refuses an empty body with 4xx, even if it is signed",
     "without a signature",
     () =>
       bad({
+        finding: "some_unsigned_accepted",
         refusal: (request) => (isUnsignedAndEmpty(request) ? 200 : goodReceiver.refusal(request)),
       }),
   ],

@@ -13,8 +13,7 @@ import { receiverContract } from "@svc-webhooks/testing/receiver";
 import { describePosix } from "@svc-webhooks/kit/systems";
 import { expect, test } from "vitest";
 import { run } from "../../packages/cli/src/run.js";
-import { badReceivers } from "./bad-receivers.js";
-import { variants } from "./bad-to-strangers.js";
+import { planted } from "./bad-receivers.js";
 import { casesOf } from "./contract-cases.js";
 import { goodReceiver, serving, type HandWrittenReceiver } from "./good-receiver.js";
 import { servePython, serveShell } from "./languages/serve.js";
@@ -92,10 +91,6 @@ test("a receiver without a mistake passes every case of the kit, in its order", 
   expect(code).toBe(0);
 });
 
-const planted: readonly (readonly [string, string, () => HandWrittenReceiver])[] = [
-  ...Object.entries(badReceivers).map(([title, make]) => [title, "", make] as const),
-  ...variants,
-];
 const [refusing, ...others] = planted;
 // The kit's own tests plant every mistake. Each one costs the command a whole contract.
 const some = eachNth(others, 12);

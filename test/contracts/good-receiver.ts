@@ -32,6 +32,8 @@ export interface HandWrittenReceiver {
   ) => Promise<number>;
   /** Returns the body of the response to a failed run. */
   readonly failure: (error: unknown) => string;
+  /** The id of the finding of `doctor`. Undefined if it finds no mistake. */
+  readonly finding?: string | undefined;
 }
 
 export const signatureOf = (body: Uint8Array | string, secret = "whsec_test"): string =>

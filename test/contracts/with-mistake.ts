@@ -7,8 +7,12 @@ export const bad = (mistake: Partial<HandWrittenReceiver>): HandWrittenReceiver 
 });
 
 /** Creates a receiver that also accepts some deliveries that are not genuine. */
-export const accepting = (isAccepted: HandWrittenReceiver["isGenuine"]): HandWrittenReceiver =>
+export const accepting = (
+  isAccepted: HandWrittenReceiver["isGenuine"],
+  finding?: string,
+): HandWrittenReceiver =>
   bad({
+    finding,
     isGenuine: (body, signature) =>
       goodReceiver.isGenuine(body, signature) || isAccepted(body, signature),
   });

@@ -1,4 +1,4 @@
-import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+import { createHash, createHmac } from "node:crypto";
 import { once } from "node:events";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { buffer } from "node:stream/consumers";
@@ -308,13 +308,6 @@ const handWritten =
     response.end();
   };
 
-/** Returns a receiver that does not verify some deliveries without a signature. */
-const trustingUnsigned = (isTrusted: (request: IncomingMessage, body: Buffer) => boolean) =>
-  handWritten(
-    (body, signature, request) =>
-      isGenuine(body, signature) || (signature === "" && isTrusted(request, body)),
-  );
-
 const hmac = (body: string | Buffer, key: string | Buffer = secret, hash = "sha256") =>
   createHmac(hash, key).update(body).digest("hex");
 const signed = (body: string | Buffer, key: string | Buffer = secret) =>
@@ -370,6 +363,7 @@ interface Bad extends Pick<Examination, "seconds"> {
   readonly mistake?: string;
 }
 
+/** Receivers whose mistakes need a diagnosis. `test/contracts/doctor.slow.ts` has those that accept a forgery. */
 const bad: readonly Bad[] = [
   {
     name: "a parser before one of our adapters",
@@ -495,183 +489,17 @@ const bad: readonly Bad[] = [
     ids: ["wrong_secret_accepted", "altered_body_accepted"],
   },
   {
-    name: "a prefix that is optional",
-    listener: handWritten((body, signature) => signature.replace("sha256=", "") === hmac(body)),
-    ids: ["prefix_not_checked"],
-  },
-  {
-    name: "a prefix that is split off",
-    listener: handWritten((body, signature) => signature.split("=")[1] === hmac(body)),
-    ids: ["prefix_not_checked"],
-  },
-  {
-    name: "a prefix in any case",
+    name: "a secret that may also be whsec_test",
     listener: handWritten((body, signature) =>
-      isGenuine(body, signature.replace(/^sha256=/i, "sha256=")),
-    ),
-    ids: ["prefix_not_checked"],
-  },
-  {
-    name: "a hash of the body in place of its HMAC",
-    listener: handWritten(
-      (body, signature) =>
-        isGenuine(body, signature) ||
-        signature === `sha256=${createHash("sha256").update(body).digest("hex")}`,
-    ),
-    ids: ["plain_hash_accepted"],
-  },
-  {
-    name: "64 digits of which the first 32 are compared",
-    listener: handWritten(
-      (body, signature) =>
-        /^sha256=[0-9a-f]{64}$/.test(signature) && signed(body).startsWith(signature.slice(0, 39)),
-    ),
-    ids: ["short_signature_accepted"],
-  },
-  {
-    name: "64 digits of which the last 32 are compared",
-    listener: handWritten(
-      (body, signature) =>
-        /^sha256=[0-9a-f]{64}$/.test(signature) && signed(body).endsWith(signature.slice(39)),
-    ),
-    ids: ["short_signature_accepted"],
-  },
-  {
-    name: "a comparison of no digits",
-    listener: handWritten(
-      (body, signature) => isGenuine(body, signature) || signature === "sha256=",
-    ),
-    ids: ["short_signature_accepted"],
-  },
-  {
-    name: "empty bodies that are not verified",
-    listener: handWritten(
-      (body, signature) => isGenuine(body, signature) || (body.length === 0 && signature === ""),
-    ),
-    ids: ["some_unsigned_accepted"],
-  },
-  {
-    name: "forms that are not verified",
-    listener: handWritten(
-      (body, signature, { headers }) =>
-        isGenuine(body, signature) || /form/.test(headers["content-type"] ?? ""),
-    ),
-    ids: ["some_unsigned_accepted"],
-  },
-  {
-    name: "later attempts that are not verified",
-    listener: handWritten(
-      (body, signature, { headers }) =>
-        isGenuine(body, signature) || (signature === "" && Number(headers["x-svc-attempt"]) > 1),
-    ),
-    ids: ["some_unsigned_accepted"],
-  },
-  {
-    name: "attempts after the second that are not verified",
-    listener: handWritten(
-      (body, signature, { headers }) =>
-        isGenuine(body, signature) || (signature === "" && Number(headers["x-svc-attempt"]) > 2),
-    ),
-    ids: ["some_unsigned_accepted"],
-  },
-  ...["text/plain", "multipart/form-data"].map((type) => ({
-    name: `${type} that is not verified`,
-    listener: handWritten(
-      (body, signature, { headers }) =>
-        isGenuine(body, signature) || headers["content-type"]?.startsWith(type) === true,
-    ),
-    ids: ["some_unsigned_accepted"],
-  })),
-  ...["application/octet-stream", "application/xml", undefined].map((type) => ({
-    name: `the Content-Type ${type} that is not verified`,
-    listener: trustingUnsigned(({ headers }) => headers["content-type"] === type),
-    ids: ["some_unsigned_accepted"],
-  })),
-  ...["x-svc-delivery-id", "x-svc-event-id", "x-svc-attempt"].map((name) => ({
-    name: `deliveries without ${name} that are not verified`,
-    listener: trustingUnsigned(({ headers }) => !headers[name]),
-    ids: ["some_unsigned_accepted"],
-  })),
-  {
-    name: "proxies on this machine that are not verified",
-    listener: trustingUnsigned(({ headers }) => headers["x-forwarded-for"] === "127.0.0.1"),
-    ids: ["some_unsigned_accepted"],
-  },
-  ...["PUT", "PATCH", "DELETE"].map((method) => ({
-    name: `${method} requests that are not verified`,
-    listener: trustingUnsigned((request) => request.method === method),
-    ids: ["some_unsigned_accepted"],
-  })),
-  ...["ping", "test"].map((type) => ({
-    name: `${type} events that are not verified`,
-    listener: trustingUnsigned((_request, body) => body.includes(`"type":"${type}"`)),
-    ids: ["some_unsigned_accepted"],
-  })),
-  {
-    name: "the signature of an empty body",
-    listener: handWritten((body, signature) => [signed(body), signed("")].includes(signature)),
-    ids: ["altered_body_accepted"],
-  },
-  {
-    name: "an HMAC with SHA-1",
-    listener: handWritten((body, signature) =>
-      [signed(body), `sha1=${createHmac("sha1", secret).update(body).digest("hex")}`].includes(
-        signature,
-      ),
-    ),
-    ids: ["weak_hash_accepted"],
-  },
-  {
-    name: "a body that is decompressed",
-    listener: app((one) => {
-      one.use(expressApp.raw({ type: "*/*" }));
-      one.post("/webhooks", (request, response) => {
-        const { body, headers } = request as { body: Buffer; headers: IncomingMessage["headers"] };
-        const isRight = isGenuine(Buffer.from(body), String(headers["x-svc-signature"] ?? ""));
-        response.sendStatus(isRight ? 200 : 401);
-      });
-    }),
-    ids: ["compressed_accepted"],
-  },
-  ...[
-    "",
-    "undefined",
-    "null",
-    "None",
-    "secret",
-    "whsec_test",
-    "whsec_example",
-    "whsec_secret",
-    "changeme",
-    "test",
-    "whsec_",
-    "whsec_c3ZjLXdlYmhvb2tzLXRlc3Qtc2VjcmV0",
-  ].map((key) => ({
-    name: `a secret that may also be ${JSON.stringify(key)}`,
-    listener: handWritten((body: Buffer, signature: string) =>
-      [signed(body), signed(body, key)].includes(signature),
+      [signed(body), signed(body, "whsec_test")].includes(signature),
     ),
     ids: ["missing_secret_accepted"],
-  })),
+  },
   {
     name: "a secret that is not set",
     listener: handWritten((body, signature) => signature === signed(body, "")),
     ids: ["wrong_secret"],
     mistake: "secret_missing",
-  },
-  {
-    name: "a comparison of as many characters as there are",
-    listener: handWritten(
-      (body, signature) => signature.length > 10 && signed(body).startsWith(signature),
-    ),
-    ids: ["short_signature_accepted"],
-  },
-  {
-    name: "timingSafeEqual of different lengths",
-    listener: handWritten((body, signature) =>
-      timingSafeEqual(Buffer.from(signed(body)), Buffer.from(signature)),
-    ),
-    ids: ["forgery_is_an_error"],
   },
   {
     name: "an unknown type that is an error",
