@@ -88,7 +88,10 @@ async function refused(
   const { plain, notJson } = bodies;
   const unsigned = async (body: Uint8Array) => tamper.missingHeader(await signing.deliver(body));
   expectMore(1);
-  const forged = await ask({ name: "a forged delivery", ...(await signing.forge(plain())) });
+  const forged = await ask({
+    name: "a forged delivery",
+    ...(await tamper.wrongSecret(await signing.deliver(plain()))),
+  });
   if (forged.status !== reply.status) {
     // The reply to a forged delivery differs, so the signature was checked and something else failed.
     return finding("genuine_failed", `${saw(reply)} ${saw(forged)}`);

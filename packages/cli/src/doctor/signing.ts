@@ -13,8 +13,6 @@ export interface Signing {
   readonly header: string;
   /** Creates a genuine delivery of a body. */
   readonly deliver: (body: Uint8Array, delivered?: Delivered) => Promise<SignedDelivery>;
-  /** Creates a delivery that was signed with another secret. */
-  readonly forge: (body: Uint8Array) => Promise<SignedDelivery>;
   /** Returns deliveries of a body that must be rejected, some with the signature of another body. */
   readonly forgeriesOf: (body: Uint8Array, another: Uint8Array) => Promise<readonly ForgedProbe[]>;
   /** Returns the signatures that mistaken receivers compute for a body. */
@@ -62,11 +60,6 @@ export function signingOf(options: SigningOptions): Signing {
     header,
     deliver,
     skipped: isService ? [] : [skippedBy(sender.scheme.name)],
-
-    async forge(body) {
-      const { signingSecret } = await sender.testKeys();
-      return tamper.wrongSecret(await deliver(body), signingSecret);
-    },
 
     async forgeriesOf(body, another) {
       const delivery = await deliver(body);

@@ -51,7 +51,7 @@ export function examinationOf(options: ExaminationOptions): readonly ExaminedCas
       probe = new ReceiverProbe(url, options);
       probe.hasForged = hasForged;
       try {
-        for (const [, , change] of one.forgeries ?? []) await probe.refusesForgery(change);
+        for (const [, , change] of one.forgeries ?? []) await probe.refusesChanged(change);
         await one.run?.(probe);
         if (probe.minorFailure) throw probe.minorFailure;
       } catch (error) {

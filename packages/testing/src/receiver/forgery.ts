@@ -1,6 +1,7 @@
 import type { SecretKey } from "@svc-webhooks/core";
 import type { SignedDelivery } from "../delivery.js";
 import type { Sending } from "../http-sender.js";
+import { signingOf } from "../signing.js";
 
 /** Returns what differs from a genuine delivery, or undefined if it would stay genuine. */
 export type Change = (
@@ -21,3 +22,18 @@ export type ForgeryFinding =
   | "compressed_accepted"
   | "prefix_not_checked"
   | "short_signature_accepted";
+
+/** Returns a change of the header with the signature. */
+export const withSignature =
+  (
+    change: (
+      genuine: string,
+      delivery: SignedDelivery,
+      secret: SecretKey,
+    ) => string | readonly string[],
+  ): Change =>
+  (delivery, secret) => {
+    const { header } = signingOf(delivery);
+    const { headers } = delivery;
+    return { headers: { ...headers, [header]: change(headers[header] ?? "", delivery, secret) } };
+  };

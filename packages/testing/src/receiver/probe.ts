@@ -104,7 +104,7 @@ export class ReceiverProbe extends HttpSender {
   }
 
   /** Sends a genuine delivery with one change, which must be rejected and not handled. */
-  async refusesForgery(change: Change): Promise<void> {
+  async refusesChanged(change: Change): Promise<void> {
     const delivery = await this.delivery();
     const changed = await change(delivery, this.secret);
     if (changed) await this.refuses({ ...delivery, ...changed });

@@ -140,17 +140,14 @@ async function probesOf(
   return [{ name, ...(await change(await signing.deliver(body))) }];
 }
 
-/** The finding about a receiver that accepts a tampered delivery, the name of the delivery, and its change. */
-const tampers: Readonly<
-  Record<
-    DeliveryTamper,
-    readonly [
-      accepted: Finding["id"],
-      name: string,
-      change: (delivery: SignedDelivery) => SignedDelivery | Promise<SignedDelivery>,
-    ]
-  >
-> = {
+/** The finding about a receiver that accepts a tampered delivery, the name of this delivery, and the change. */
+type Tampering = readonly [
+  accepted: Finding["id"],
+  name: string,
+  change: (delivery: SignedDelivery) => SignedDelivery | Promise<SignedDelivery>,
+];
+
+const tampers: Readonly<Record<DeliveryTamper, Tampering>> = {
   wrong_secret: [
     "wrong_secret_accepted",
     "a delivery signed with another secret",

@@ -1,5 +1,5 @@
 import { gzipSync } from "node:zlib";
-import { headerNames, type SecretKey } from "@svc-webhooks/core";
+import { headerNames } from "@svc-webhooks/core";
 import { splitAtSignature } from "@svc-webhooks/schemes/senders";
 import { fixture } from "../../fixture.js";
 import type { SignedDelivery } from "../../delivery.js";
@@ -7,7 +7,7 @@ import { senderOf } from "../../scheme-delivery.js";
 import { signingOf } from "../../signing.js";
 import { tamper } from "../../tamper.js";
 import type { ReceiverProbe } from "../probe.js";
-import type { Change, Forgery } from "../forgery.js";
+import { withSignature, type Change, type Forgery } from "../forgery.js";
 import type { ReceiverCase } from "./case.js";
 import * as sources from "./sources.js";
 
@@ -17,22 +17,7 @@ const hugeBytes = 16 * 1_048_576;
 export const refuses =
   (...changes: readonly Change[]) =>
   async (probe: ReceiverProbe): Promise<void> => {
-    for (const change of changes) await probe.refusesForgery(change);
-  };
-
-/** Returns a change of the header with the signature. */
-export const withSignature =
-  (
-    change: (
-      genuine: string,
-      delivery: SignedDelivery,
-      secret: SecretKey,
-    ) => string | readonly string[],
-  ): Change =>
-  (delivery, secret) => {
-    const { header } = signingOf(delivery);
-    const { headers } = delivery;
-    return { headers: { ...headers, [header]: change(headers[header] ?? "", delivery, secret) } };
+    for (const change of changes) await probe.refusesChanged(change);
   };
 
 const digitsOf =

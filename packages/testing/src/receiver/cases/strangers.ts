@@ -10,10 +10,10 @@ import {
   placeholders,
   sampleSecrets,
 } from "../published-secrets.js";
-import type { Change, Forgery } from "../forgery.js";
+import { withSignature, type Change, type Forgery } from "../forgery.js";
 import type { ReceiverCase } from "./case.js";
 import * as sources from "./sources.js";
-import { refuses, withDigits, withSignature } from "./forgeries.js";
+import { refuses, withDigits } from "./forgeries.js";
 
 /** Returns a delivery signed by a stranger. */
 export const forged = (delivery: SignedDelivery): Promise<SignedDelivery> =>
