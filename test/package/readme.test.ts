@@ -52,6 +52,7 @@ test.each(codeBlocks("docs/frameworks.md"))("$name reads the secret itself", ({ 
 const notForUsers = new Set([
   "@svc-webhooks/crash-test",
   "@svc-webhooks/crash-test/postgres",
+  "@svc-webhooks/testing/forgeries",
   "svc-webhooks/workbench",
 ]);
 

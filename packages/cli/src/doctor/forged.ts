@@ -19,12 +19,11 @@ export async function examineForgeries(genuineReply: Reply, examining: Examining
     const forgeries = await signing.forgeriesOf(body, bodies.plain());
     expectMore(forgeries.length - forgedProbes);
     for (const [id, probe] of forgeries) {
-      // A receiver that waits for a body may not respond to an empty one.
+      // A receiver may not respond to an empty or compressed body, or to another method.
       const mayHang = probe.body.length === 0 || probe.method !== "POST" || id === compressed;
       const reply = await (mayHang ? send : ask)(probe);
       if (isSuccess(reply)) accepted.push(finding(id, saw(reply)));
-      // The service does not send the others, so it never retries one after a server error.
-      else if (isError(reply) && id !== unsignedKind && id !== compressed) errors.push(reply);
+      else if (isError(reply) && !notSent.has(id)) errors.push(reply);
     }
     if (isSuccess(genuineReply)) after = await afterForgeries(examining);
   } finally {
@@ -79,8 +78,10 @@ function distinct(accepted: readonly Finding[], genuineReply: Reply): readonly F
   );
 }
 
-const unsignedKind: FindingId = "some_unsigned_accepted";
 const compressed: FindingId = "compressed_accepted";
+
+/** The findings about deliveries that the service does not send, and so never retries after a server error. */
+const notSent: ReadonlySet<FindingId> = new Set(["some_unsigned_accepted", compressed]);
 
 const explained: ReadonlySet<FindingId> = new Set([
   "missing_secret_accepted",

@@ -7,7 +7,7 @@ import {
   withSignature,
   type Change,
   type Sending,
-} from "@svc-webhooks/testing/conformance";
+} from "@svc-webhooks/testing/forgeries";
 import { isStaleAt } from "../schemes/stale.js";
 import type { FindingId } from "./findings.js";
 

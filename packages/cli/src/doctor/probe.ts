@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 import type { OutcomeCode } from "@svc-webhooks/core";
 import type { SignedDelivery } from "@svc-webhooks/testing";
-import type { Sending } from "@svc-webhooks/testing/conformance";
+import type { Sending } from "@svc-webhooks/testing/forgeries";
 import { messageOf } from "../errors.js";
 import { outcomeIn } from "../lib/outcome.js";
 import { readUpTo } from "../lib/read.js";
