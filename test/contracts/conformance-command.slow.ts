@@ -5,9 +5,6 @@ import { root, run as runProgram } from "@svc-webhooks/kit/programs";
 import { eachNth } from "@svc-webhooks/kit/sized";
 import { vectorFiles } from "@svc-webhooks/kit/vectors";
 import { freePort } from "@svc-webhooks/kit/free-port";
-import { createServer, type Server } from "node:http";
-import { once } from "node:events";
-import type { AddressInfo } from "node:net";
 import type { ConformanceResult } from "@svc-webhooks/testing/conformance";
 import { receiverContract } from "@svc-webhooks/testing/receiver";
 import { describePosix } from "@svc-webhooks/kit/systems";
@@ -15,7 +12,7 @@ import { expect, test } from "vitest";
 import { run } from "../../packages/cli/src/run.js";
 import { planted } from "./bad-receivers.js";
 import { casesOf } from "./contract-cases.js";
-import { goodReceiver, serving, type HandWrittenReceiver } from "./good-receiver.js";
+import { goodReceiver, whileServing, type HandWrittenReceiver } from "./good-receiver.js";
 import { servePython, serveShell } from "./languages/serve.js";
 
 const secret = "whsec_test";
@@ -62,21 +59,9 @@ const posting = (port: number) => async (event: unknown) => {
   if (!response.ok) throw new Error(await response.text());
 };
 
-const urlOf = (server: Server) =>
-  `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks`;
-
 async function conformanceOf(receiver: HandWrittenReceiver) {
   const port = await freePort();
-  const server = createServer(serving(receiver, posting(port)));
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  try {
-    return await conformance(urlOf(server), port);
-  } finally {
-    // Vitest would call `onTestFinished` of another test that runs at the same time.
-    server.close();
-    server.closeAllConnections();
-  }
+  return whileServing(receiver, posting(port), (url) => conformance(url, port));
 }
 
 const titles = casesOf((runner) => receiverContract(runner, "x", () => "")).map(

@@ -1,5 +1,4 @@
-import { createServer, type RequestListener, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { RequestListener } from "node:http";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { isFull } from "@svc-webhooks/kit/sized";
@@ -17,7 +16,7 @@ import { describe, expect, test, vi } from "vitest";
 import { receiverContract } from "@svc-webhooks/testing/receiver";
 import { planted } from "./bad-receivers.js";
 import { casesOf } from "./contract-cases.js";
-import { goodReceiver, serving, type HandWrittenReceiver } from "./good-receiver.js";
+import { goodReceiver, serving, whileServing, type HandWrittenReceiver } from "./good-receiver.js";
 
 const secret = "whsec_test";
 /** Above the default, because several test files share the machine. */
@@ -25,30 +24,24 @@ const timeoutMs = 30_000;
 
 type Handler = (event: unknown) => Promise<void>;
 
-const urlOf = (server: Server) =>
-  `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks`;
-
 /** Serves one receiver for all cases. Its handler does nothing without `onHandler`. */
 async function conformanceOf(
   receiver: HandWrittenReceiver,
   options: Partial<ReceiverConformanceOptions> = {},
 ): Promise<readonly ConformanceResult[]> {
   let handle: Handler = () => Promise.resolve();
-  const server = createServer(serving(receiver, (event) => handle(event)));
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { onHandler } = options;
-  try {
-    return await receiverConformance(urlOf(server), {
-      secret,
-      timeoutMs,
-      ...options,
-      ...(onHandler && { onHandler: (handler: Handler) => (handle = handler) }),
-    });
-  } finally {
-    // Vitest would call `onTestFinished` of another test that runs at the same time.
-    server.close();
-    server.closeAllConnections();
-  }
+  return whileServing(
+    receiver,
+    (event) => handle(event),
+    (url) =>
+      receiverConformance(url, {
+        secret,
+        timeoutMs,
+        ...options,
+        ...(onHandler && { onHandler: (handler: Handler) => (handle = handler) }),
+      }),
+  );
 }
 
 const seen = { onHandler: () => {} };

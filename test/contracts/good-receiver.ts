@@ -1,5 +1,7 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
-import type { IncomingMessage, RequestListener } from "node:http";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
 
 export interface SvcEvent {
   readonly event_id: string;
@@ -108,4 +110,22 @@ export function serving(receiver: HandWrittenReceiver, handle: HandleEvent): Req
       (status) => response.writeHead(status).end(),
       (error: unknown) => response.writeHead(500).end(receiver.failure(error)),
     );
+}
+
+/** Serves a hand-written receiver while `use` runs with its URL. */
+export async function whileServing<T>(
+  receiver: HandWrittenReceiver,
+  handle: HandleEvent,
+  use: (url: string) => Promise<T>,
+): Promise<T> {
+  const server = createServer(serving(receiver, handle));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  try {
+    return await use(`http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks`);
+  } finally {
+    // Vitest would call `onTestFinished` of another test that runs at the same time.
+    server.close();
+    server.closeAllConnections();
+  }
 }
