@@ -373,7 +373,9 @@ describe("a request that cannot be redacted is left out with a reason", () => {
 });
 
 test("an HTML form keeps the names of its fields", async () => {
-  const payload = encodeURIComponent(JSON.stringify({ user: { email: "zoepherine@corp.io" }, type: "x" }));
+  const payload = encodeURIComponent(
+    JSON.stringify({ user: { email: "zoepherine@corp.io" }, type: "x" }),
+  );
   const body = `token=gIkuvaNzQIHg97ATvDxqgjtO&team_id=T0001&user_name=steve+jobs&text=94070&zoepherine%40corp.io=1&payload=${payload}`;
   const file = await captureFile({
     body,

@@ -46,9 +46,7 @@ export function keepLease(
       extendAt = isLast ? Infinity : now + pauseMs;
       if (isLast || runMs >= longAtMs) {
         longAtMs = runMs < 300_000 ? 300_000 : Infinity;
-        onLong(
-          `${Math.floor(runMs / 1000)} s so far${isLast ? "; last renewal (maxRunMs)" : ""}`,
-        );
+        onLong(`${Math.floor(runMs / 1000)} s so far${isLast ? "; last renewal (maxRunMs)" : ""}`);
       }
       extend().catch((error) => onInternalError(error, "extend"));
     }
