@@ -76,7 +76,7 @@ test("a queue that refuses receivers of bodies above its limit passes", async ()
         return made.connect();
       },
     };
-  }, limited).find(({ title }) => title.startsWith("a body above the limit"));
+  }, limited).find(({ title }) => title.startsWith("a delivery whose body exceeds"));
   await expect(limit?.run()).resolves.toBeUndefined();
 });
 
@@ -101,9 +101,9 @@ test.each<[string, readonly unknown[], string, string]>([
 });
 
 test.each([
-  ["admin", /set `admin: false`/],
-  ["kill", /set `kill: false`/],
-  ["silence", /set `silence: false`/],
+  ["admin", /unless the option `admin` is false/],
+  ["kill", /unless the option `kill` is false/],
+  ["silence", /unless the option `silence` is false/],
 ])("a connection without %s fails the cases that need it", async (member, text) => {
   const cases = casesFor(async (settings) => {
     const made = await correctInbox(settings);

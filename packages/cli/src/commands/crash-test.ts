@@ -138,7 +138,7 @@ export const crashTest = command({
   details: [
     "Delivers events to your server, which can be written in any language, and injects faults at each exchange with the outside world: it kills the server, breaks the connection, loses the reply, or refuses the request with 503. It then retries as a sender does, and reports the effects that are missing or that took place twice.",
     "Each history has its own processes, copy of the PostgreSQL database, and Redis (if redis-server is installed). The original database is only read. Any other --through service is used as it is. A --stub API responds with 200 and {}. Other requests through HTTP_PROXY are refused and reported.",
-    "With --scheme, the deliveries are signed as that sender signs them. If the sender signs with a private key, leave the variable of --secret-env unset: your server then gets a new public key in that variable.",
+    "With --scheme, the deliveries are signed as that sender signs them. If the sender signs with a private key, leave the variable of --secret-env unset: your server then gets a new public key there.",
     "Exits with 1 if there is a finding that is not accepted, if an accepted one does not occur, or if a request to another host was refused. Exits with 3 if the test could not run: for example, if the server did not start, or if two undisturbed runs differed.",
   ],
   examples: [

@@ -5,7 +5,7 @@ export const keepOption = {
     type: "string",
     multiple: true,
     value: "name",
-    text: "keep the values of fields and headers with this name; may be repeated",
+    text: "keep values in fields and headers of this name; may be repeated",
   },
 } as const;
 
