@@ -25,8 +25,8 @@ export function assertValid(ok: unknown, option: string, text: string): asserts 
 }
 
 /**
- * For adapters: asserts that `value` can receive deliveries. Call it in `webhooks(value)` itself, not in the
- * handler that it returns, so that a mistake is reported when the app starts.
+ * For adapters: asserts that `value` is a receiver, that is, has a function `receive`. Call it in `webhooks(value)`
+ * itself, not in the handler that it returns, so that a mistake is reported when the app starts.
  *
  * @throws ReceiverConfigError `invalid_option`, for example for options in place of a receiver
  *

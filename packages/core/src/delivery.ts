@@ -14,12 +14,12 @@ export const headerNames = {
   idempotencyKey: "idempotency-key",
 } as const;
 
-/** A parsed, signed body. */
+/** The JSON object that a signed body contains. */
 export type SignedBody = Readonly<Record<string, unknown>>;
 
 /**
- * The value of a header as frameworks represent it: a list for a repeated header, undefined or null for an absent
- * one. Numbers and booleans, which some bridges pass, are read as text.
+ * The value of a header as frameworks represent it: a list for a repeated header, undefined or null for an absent one.
+ * Numbers and booleans, which some adapters pass, are read as text.
  */
 export type HeaderValue =
   string | number | boolean | readonly (string | number | boolean)[] | null | undefined;
@@ -44,20 +44,20 @@ export type HeaderLookup = (lowerCaseName: string) => string;
  */
 export type BodyReader = (limit: number, call: DeadlineCall) => MaybePromise<Uint8Array>;
 
-/** One HTTP request from the service, as an adapter passes it to the receiver. */
+/** One HTTP request, as an adapter passes it to the receiver. */
 export interface Delivery {
   /** The request method as received. Any method except `POST` ends the delivery as `method_not_allowed`. */
   readonly method: string;
   /** The request's headers. Null and undefined, which some platforms' test events contain, count as no headers. */
   readonly headers: DeliveryHeaders;
   /**
-   * The exact bytes received, or a function that reads them. The function is not called for a request that is
-   * refused without its body.
+   * The exact bytes received, or a function that reads them. The function is not called for a request that is refused
+   * before its body is needed, for example an unsigned one.
    */
   readonly body: Uint8Array | BodyReader;
   /**
-   * For adapters: the fix if other code consumed or truncated the body. The log line of `body_unavailable` ends
-   * with it.
+   * For adapters: the fix if other code consumed or truncated the body, as a clause without a period. It ends the log
+   * line of `body_unavailable`.
    */
   readonly fix?: string | undefined;
 }

@@ -70,17 +70,21 @@ export type ReceiverConfigErrorCode =
   | "invalid_secret"
   /** `on` is empty, a key has a misplaced `*`, or a handler is not a function. */
   | "invalid_handler"
-  /** The store is shared, or another receiver uses it, and there is no explicit `name`. */
+  /**
+   * `name` is empty, or it is absent although other processes share the store or another receiver named `"default"`
+   * uses it.
+   */
   | "missing_name"
-  /** `dedupeBy` is `"event"`, but neither the options nor the scheme have an `eventId`. */
+  /** `dedupeBy` is `"event"`, but neither the options nor the scheme has an `eventId`. */
   | "missing_event_id"
   /** `maxRuns` is set without `onParked`, although not every handler runs from a queue. */
   | "missing_on_parked";
 
 /**
- * Reports invalid options or arguments in any of these packages. It is thrown by the function that receives them,
- * never while a delivery is handled. The message states the cause and the fix (on edge platforms, only which option
- * is invalid), and links to `docs/configuration-errors.md`. Neither the message nor a property ever contains a key.
+ * Reports invalid options or arguments in any of these packages. It is thrown by the function that receives them. While
+ * a delivery is handled, it becomes an outcome, such as `misconfigured` for an invalid result of the `secret` function.
+ * The message states the cause and the fix (on edge platforms, usually only which option is invalid), and links to
+ * `docs/configuration-errors.md`. Neither the message nor a property ever contains a key.
  */
 export class ReceiverConfigError extends WebhookError<ReceiverConfigErrorCode> {
   override readonly name = "ReceiverConfigError";
@@ -103,7 +107,7 @@ export type BodyErrorCode = "body_too_large" | "body_unavailable" | "aborted";
 /** The error that a body reader throws or rejects with. Its code becomes the outcome of the delivery. */
 export class BodyError extends WebhookError<BodyErrorCode> {
   override readonly name = "BodyError";
-  /** The cause and its fix, for the operator. It is logged, but never sent. */
+  /** The cause and its fix, for the operator. Logged with `body_unavailable`; never sent. */
   readonly hint: string | undefined;
 
   constructor(code: BodyErrorCode, hint?: string) {

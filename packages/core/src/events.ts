@@ -98,7 +98,7 @@ export type EventFor<Events, Key extends string, Keys extends string = Key> = [
 export type ListedIn<Events> = OutputOf<Events[TypeOf<Events>]>;
 
 /**
- * Returns whether an event has this type, and narrows it accordingly, even in a union with {@link UnknownEvent}.
+ * Returns whether an event has this type, and narrows the type of the event, even in a union with {@link UnknownEvent}.
  *
  * @example
  * ```ts
@@ -179,8 +179,8 @@ export type SchemasOf<Union extends { readonly type: string }> = {
 };
 
 /**
- * Returns `events` for a union of events, such as that of the sender's own package, so that handlers are typed. It
- * validates nothing: at run time, it is an empty object.
+ * Returns a value of the option `events` for a union of events, such as that of the sender's own package, so that
+ * handlers are typed. It validates nothing: at run time, it is an empty object.
  *
  * @example
  * ```ts

@@ -2,9 +2,9 @@ import { explain } from "#texts";
 import { ReceiverConfigError, WebhookError } from "./errors.js";
 
 /**
- * Thrown by a handler for an event that can never succeed. Once `onParked` has resolved, the record is parked and
- * the response is 200. Without `onParked`, `onHandlerError` receives the error, the record is parked, and the event
- * itself is stored nowhere. Code: `permanent_error`.
+ * Thrown by a handler for an event that can never succeed. Once `onParked` has resolved, the record is parked and the
+ * response is 200. Without `onParked`, `onHandlerError` receives the error, the record is parked, and the receiver
+ * stores the event nowhere. If the handler runs from a queue, the queue keeps the job. Code: `permanent_error`.
  */
 export class PermanentError extends WebhookError<"permanent_error"> {
   override readonly name = "PermanentError";

@@ -3,10 +3,10 @@ import type { AnyEvent, EventFor, HandlerKey } from "./events.js";
 import type { DeliveryFacts } from "./outcome.js";
 
 /**
- * Your code for one event. If it returns or resolves, the event is processed and never handled again. If it throws
- * or rejects, the response is 500, and the sender's next attempt calls it again; throw `RetryError` to choose when,
- * or `PermanentError` if the event can never succeed. A handler may start more than once for one event, so make it
- * idempotent (`context.idempotencyKey`).
+ * Your code for one event. If it returns or resolves, the event is recorded as processed, and duplicates do not run it
+ * again. If it throws or rejects, the response is 500, and the sender's next attempt calls it again; throw `RetryError`
+ * to choose when, or `PermanentError` if the event can never succeed. A handler may start more than once for one event,
+ * so make it idempotent (`context.idempotencyKey`).
  */
 export type Handler<Event = AnyEvent> = (
   this: void,
@@ -42,8 +42,8 @@ export type Handlers<Events = {}> = {
 /** The reason why `context.signal` was aborted. */
 export interface SignalReason extends Error {
   /**
-   * `lease_lost`: another run may have started, so stop. `handler_timeout`: the response has been sent;
-   * the handler may finish, and its result is recorded.
+   * `lease_lost`: another run may have started, so stop. `handler_timeout`: the response is sent without the handler's
+   * result. The handler may finish, and its result is still recorded.
    */
   readonly code: "lease_lost" | "handler_timeout";
 }
@@ -59,13 +59,14 @@ interface ContextFields extends Omit<DeliveryFacts, "dedupe" | "run" | "fence"> 
    */
   readonly eventIdSigned: boolean;
   /**
-   * Identifies the event: 32 hex digits, the same for every attempt and run, even after a key rotation. Pass it to
-   * payment and mail APIs.
+   * Identifies the event as `dedupeBy` defines it: 32 hex digits, the same for every attempt and run, even after a key
+   * rotation. With `dedupeBy: "delivery"`, the same event under another delivery id has another key. Pass it to payment
+   * and mail APIs.
    */
   readonly idempotencyKey: string;
   /**
-   * Aborted once, with a {@link SignalReason}, when the lease is lost or `handlerTimeoutMs` has passed,
-   * whichever comes first.
+   * Aborted once, with a {@link SignalReason}, when the lease is lost or `handlerTimeoutMs` has passed, whichever comes
+   * first. `resume` has no such timeout.
    */
   readonly signal: AbortSignal;
   /** The delivery with its exact bytes, for `serializeDelivery()` and `receiver.resume()`. */
@@ -75,7 +76,10 @@ interface ContextFields extends Omit<DeliveryFacts, "dedupe" | "run" | "fence"> 
 /** The fields of a run with a claim. */
 interface ClaimedRun {
   readonly dedupe: "verified";
-  /** The number of this run, counted by the receiver: 1 for the first run of this record. */
+  /**
+   * The number of this run, counted by the receiver: 1 for the first run of this record, and for the first after it was
+   * parked.
+   */
   readonly run: number;
   /** A number that grows with every run of this record. Have your database reject writes with a smaller fence. */
   readonly fence: number;

@@ -14,7 +14,7 @@ export interface Logger {
 export interface LogFields {
   /** The receiver's name. */
   readonly receiver: string;
-  /** The code of the outcome or the warning. */
+  /** The code of the outcome or the warning, or `notice` for a scheme's notice. */
   readonly code: string;
   readonly deliveryId?: string;
   /** The event's type; at most 500 characters, with everything except printable ASCII escaped. */

@@ -93,8 +93,9 @@ function createHeads(): Readonly<Record<RecordState, DeliveryRecord>> {
 }
 
 /**
- * Removes the oldest record of each ring if it has expired, and returns the record to evict next. Only the oldest
- * running record is checked for a dead lease, so receivers that share a store should have the same `leaseMs`.
+ * Removes the oldest record of each ring if it has expired, and returns the record to evict next, if any. Of the
+ * running records, only the oldest is checked for a dead lease. Receivers that share a store should therefore have the
+ * same `leaseMs`.
  */
 function evictable(
   rings: readonly DeliveryRecord[],
@@ -115,8 +116,9 @@ function evictable(
  * Keeps records in the memory of this process. A restart clears them, and no other process can read them. For
  * development, tests, and single processes in which an event may be handled twice after a restart.
  *
- * When `maxRecords` is reached, a new record evicts the oldest one that is done, else failed, else parked,
- * else running with a dead lease. If every record has a live lease, `claim` throws and the response is 503.
+ * When `maxRecords` is reached, a new record evicts the oldest one that is done, else failed, else parked, else running
+ * with a dead lease. If every record has a live lease, `claim` throws, and the response is 503 unless `onStoreError` is
+ * `"process"`.
  *
  * @throws ReceiverConfigError `invalid_option`, `unknown_option`
  *
@@ -136,7 +138,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): DeliveryStore {
   const records = new Map<string, DeliveryRecord>();
   const heads = createHeads();
   const rings = Object.values(heads);
-  // All calls can share these variables, because each call is synchronous and sets them first.
+  // All calls can share these variables, because each call that reads them is synchronous and sets them first.
   let [now, evictedEarly] = [0, false];
 
   const remove = (record: DeliveryRecord) => {
@@ -187,7 +189,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): DeliveryStore {
         record.lineage = lineage;
         moveTo(heads.running, record, now + retainMs, owner);
       }
-      // Limits the lease to `leaseMs` from now; a clock that was set back could otherwise keep a dead lease alive.
+      // Limits the lease to `leaseMs` from now, as the rules of `DeliveryStore.claim` require.
       owner.leaseEndsAt = Math.min(owner.leaseEndsAt, now + leaseMs);
       return owner.token === token
         ? { status: "claimed", fence: owner.fence, run: owner.run, takenOver, evictedEarly }

@@ -22,7 +22,7 @@ export interface StoreTimeouts {
   readonly extend?: number | undefined;
   /** The deadline of `release`, `forget`, and each store call that `receiver.peek` makes. Default 1,500. */
   readonly release?: number | undefined;
-  /** The deadline of `complete`. The response waits for this call. Default 2,000. */
+  /** The deadline of `complete`. The response waits for this call, unless it has been sent before. Default 2,000. */
   readonly complete?: number | undefined;
 }
 
@@ -32,7 +32,8 @@ export interface StoreTimeouts {
 export interface CommonOptions {
   /**
    * The signing secret, several secrets during a rotation, or a function that returns either within 1.5 s. Errors:
-   * `invalid_secret`, `unknown_option`; if the function fails, the delivery ends as `misconfigured`.
+   * `invalid_secret`, `unknown_option`. If the function fails, or no key is active any more, deliveries end as
+   * `misconfigured`.
    */
   readonly secret: SecretSource;
 
@@ -44,13 +45,17 @@ export interface CommonOptions {
   readonly scheme?: Scheme | undefined;
 
   /**
-   * The receiver's namespace in the store, 1 … 256 characters. Receivers with the same name and store
-   * treat each other's deliveries as duplicates. Default `"default"`; required if other processes or
-   * receivers use the store. Errors: `missing_name`, `invalid_option`.
+   * The receiver's namespace in the store, 1 … 256 characters. Receivers with the same name and store share their
+   * records: a delivery that one has handled is a duplicate for the others. Default `"default"`; required if other
+   * processes share the store, or another receiver named `"default"` already uses it. Errors: `missing_name`,
+   * `invalid_option`.
    */
   readonly name?: string | undefined;
 
-  /** The store that keeps the records. Default `memoryStore()`. Errors: `invalid_option`. */
+  /**
+   * The store that keeps one record per event, so that duplicates are recognized. Default `memoryStore()`. Errors:
+   * `invalid_option`.
+   */
   readonly store?: DeliveryStore | undefined;
 
   /**
@@ -61,18 +66,19 @@ export interface CommonOptions {
   readonly dedupeBy?: DedupeBy | undefined;
 
   /**
-   * Returns the event's type from the signed body or its exact bytes. Default: the first non-empty string of `type`,
-   * `event_type`, `event` (an assumption: the interface document specifies no body). Any result except a non-empty
-   * string, even a promise of one, ends the delivery as `event_untyped`, and an error ends it as `internal_error`.
-   * Errors: `invalid_option`.
+   * Returns the event's type from the signed body or its exact bytes. Default: that of the scheme, otherwise the first
+   * non-empty string of `type`, `event_type`, `event` (an assumption: the interface document specifies no body). Any
+   * result except a non-empty string, even a promise of one, ends the delivery as `event_untyped`, and an error ends it
+   * as `internal_error`. Errors: `invalid_option`.
    */
   readonly eventType?: ((body: SignedBody, bytes: Uint8Array) => string | undefined) | undefined;
 
   /**
    * Returns the event's unique id from the signed body or its exact bytes; `body` rounds numbers beyond 2^53. Default:
-   * none; ids are never guessed. With `dedupeBy: "event"`, it is required, and a missing id ends the delivery as
-   * `misconfigured`. With any `dedupeBy`, so does a result that is neither a string nor undefined, such as a promise.
-   * Errors: `missing_event_id`, `invalid_option`.
+   * that of the scheme, otherwise none: ids are never guessed. `dedupeBy: "event"` requires this option or the scheme's
+   * default, and a delivery without an id then ends as `misconfigured`. With any `dedupeBy`, a result other than a
+   * string, null or undefined, such as a promise, ends the delivery as `misconfigured`, and an error ends it as
+   * `internal_error`. Errors: `missing_event_id`, `invalid_option`.
    */
   readonly eventId?: ((body: SignedBody, bytes: Uint8Array) => string | undefined) | undefined;
 
@@ -87,13 +93,15 @@ export interface CommonOptions {
 
   /**
    * How long the response waits for a handler, in milliseconds, 1 … `leaseMs` − 5,000. After that, the outcome is
-   * `handler_timeout`, and the handler continues under its lease. Default 10,000, or `leaseMs` − 5,000 if that is less.
+   * `handler_timeout`, and the handler continues under its lease. For a handler that runs from a queue: how long the
+   * response waits for the queue to store the delivery; after that, the outcome is `queue_unavailable`. Default: that
+   * of the scheme, otherwise 10,000, but at most `leaseMs` − 5,000.
    */
   readonly handlerTimeoutMs?: number | undefined;
 
   /**
-   * How long a claim lasts unless it is renewed, in milliseconds, 10,000 … 3,600,000. The receiver renews it every
-   * third of this time while the handler runs. Default 30,000.
+   * How long a claim lasts unless it is renewed, in milliseconds, 10,000 … 3,600,000. While the handler runs, the
+   * receiver renews it after each third of this time, until `maxRunMs`. Default 30,000.
    */
   readonly leaseMs?: number | undefined;
 
@@ -104,8 +112,9 @@ export interface CommonOptions {
   readonly maxRunMs?: number | undefined;
 
   /**
-   * How long a record is kept, in milliseconds, `maxRunMs` + `leaseMs` … 31,536,000,000 (365 d). It must exceed the
-   * period in which the sender retries and redelivers. Default 604,800,000 (7 d), or `maxRunMs` + `leaseMs` if more.
+   * How long a record is kept after its last claim, completion or release, in milliseconds, `maxRunMs` + `leaseMs` …
+   * 31,536,000,000 (365 d). It must exceed the period in which the sender retries and redelivers. Default 604,800,000
+   * (7 d), or `maxRunMs` + `leaseMs` if more.
    */
   readonly retainMs?: number | undefined;
 
@@ -125,17 +134,19 @@ export interface CommonOptions {
 
   /**
    * The maximum number of verified deliveries that may be pending, 1 … 1,000,000. A delivery is pending until its
-   * response, a run that outlives the response, and the retries of its store calls have ended. Resumed deliveries do
-   * not count and are never refused. A delivery above the limit ends as `overloaded` (503), if possible before its body
-   * is read. Default: no limit. Errors: `invalid_option`.
+   * response has been determined, its run has ended, and the retries that complete or release its claim have ended.
+   * Resumed deliveries do not count, and this limit never refuses them. A delivery above the limit ends as `overloaded`
+   * (503), if possible before its body is read. Default: no limit. Errors: `invalid_option`.
    */
   readonly maxConcurrent?: number | undefined;
 
   /**
    * Called before an event is parked, because its handler threw `PermanentError`, `maxRuns` is exceeded, or `resume`
-   * was called with `giveUp`. Runs under the lease and within `handlerTimeoutMs`. When it resolves, the response is 200
-   * and the record is parked; if it throws, the event counts as failed, and `onHandlerError` receives that error. Store
-   * `serializeDelivery(context.delivery)`, so that `receiver.resume()` can run it again. Errors: `invalid_option`.
+   * was called with `giveUp`. Not called if `resume` parks a failed run because of `isLast`. Runs under the lease; the
+   * response waits at most `handlerTimeoutMs` for the handler and this call together. When it resolves, the response is
+   * 200 and the record is parked; if it throws, the event counts as failed, and `onHandlerError` receives that error.
+   * Store `serializeDelivery(context.delivery)`, so that `receiver.resume()` can run it again. Default: nothing stores
+   * the delivery, and `onHandlerError` receives the error. Errors: `invalid_option`.
    */
   readonly onParked?: ((error: unknown, context: DeliveryContext) => unknown) | undefined;
 
@@ -143,29 +154,30 @@ export interface CommonOptions {
    * Wraps each handler, under its lease and after its schema, for example to add spans, logging context or rate limits.
    * Call `run`, which calls the handler, and return or await its result. The run succeeds only if both `around` and the
    * handler succeed, and ends when both have settled. An error of either counts as the handler's; if both fail, the
-   * error of `around` counts. If `around` ends before it calls `run`, the outcome is `handler_failed`, and a later call
-   * of `run` does nothing and returns undefined. Each further call returns or throws the result of the first call.
-   * `resume` applies `around` too; storing a delivery in a queue does not. Default: handlers are called directly.
-   * Errors: `invalid_option`.
+   * error of `around` counts. If `around` ends without having called `run`, a later call does nothing and returns
+   * undefined; unless `around` threw an error, the outcome is `handler_failed`. After the first call of `run`, each
+   * further call returns or throws its result. `resume` applies `around` too; storing a delivery in a queue does not.
+   * Default: handlers are called directly. Errors: `invalid_option`.
    */
   readonly around?: ((run: () => unknown, context: DeliveryContext) => unknown) | undefined;
 
   /**
-   * The reaction to an unavailable store. `"refuse"` (default): respond with 503, so that the sender tries
-   * again. `"process"`: run the handler although another run may be in progress, with `context.dedupe ===
+   * The reaction if the store fails to decide about a claim. `"refuse"` (default): respond with 503, so that the sender
+   * tries again. `"process"`: run the handler although another run may be in progress, with `context.dedupe ===
    * "unverified"`, without `run` and `fence`; `maxRuns` does not apply. Errors: `invalid_option`.
    */
   readonly onStoreError?: "refuse" | "process" | undefined;
 
   /**
-   * Receives one flat report per response, and one more for a run that outlives its response.
-   * Errors: `invalid_option`.
+   * Receives one flat report per call of `receive` or `resume`, and one more for a run that outlives its response.
+   * Default: none. Errors: `invalid_option`.
    */
   readonly observe?: ((report: DeliveryReport) => unknown) | undefined;
 
   /**
    * Receives the error of a failed handler or `onParked`, and of an event that is parked without `onParked`. Default:
-   * writes a line to `logger` with the error's stack and causes, control characters escaped. Errors: `invalid_option`.
+   * writes a line to `logger` with the error's stack and causes (for a `RetryError`, only messages). Characters other
+   * than printable ASCII are escaped. Errors: `invalid_option`.
    */
   readonly onHandlerError?: ((error: unknown, context: DeliveryContext) => unknown) | undefined;
 
@@ -179,15 +191,16 @@ export interface CommonOptions {
   readonly log?: ((line: string) => void) | undefined;
 
   /**
-   * Receives a line for each condition that an operator should know about, with a text and fields: why a request was
-   * refused, what failed, which types have no handler. Duplicates are not logged. `onHandlerError`, `onInternalError`
-   * and `log` take precedence. Default `console`. Errors: `invalid_option`.
+   * Receives lines with a text and fields: why a request was refused, what failed, which types have no handler. Lines
+   * about the same cause are written at most once a minute, except those about failed handlers and parked events.
+   * Duplicates, aborted requests and methods other than POST are not logged. `onHandlerError` and `onInternalError`
+   * replace the lines about their errors, and `log` replaces the logger. Default `console`. Errors: `invalid_option`.
    */
   readonly logger?: Logger | undefined;
 
   /**
-   * Whether each processed delivery is logged. Default: on Node, Bun and Deno, if stdout is a terminal and
-   * `NODE_ENV` is not `production`; otherwise false. Errors: `invalid_option`.
+   * Whether each processed or enqueued delivery is logged. Default: true on Node, Bun and Deno if stdout is a terminal
+   * and `NODE_ENV` is not `production`; otherwise false. Errors: `invalid_option`.
    */
   readonly logProcessed?: boolean | undefined;
 
@@ -198,9 +211,9 @@ export interface CommonOptions {
 interface EventOptions<Events> {
   /**
    * Schemas by event type: zod, valibot, arktype or any other Standard Schema, sync or async. A schema runs after the
-   * claim and within `handlerTimeoutMs`; the handler receives its output. An event that fails its schema ends as
-   * `event_invalid` (500), and the sender's next attempt is validated again. Events of types without a schema are
-   * passed unchanged. Default: none. Errors: `invalid_option`.
+   * claim and within `handlerTimeoutMs`; the handler receives its output. An event that its schema rejects ends as
+   * `event_invalid` (500), and the sender's next attempt is validated again. Events of types without a schema reach the
+   * handler unchanged. Default: none. Errors: `invalid_option`.
    */
   readonly events?: Events | undefined;
 }
@@ -209,8 +222,8 @@ interface EventOptions<Events> {
 export interface ReceiverOptions<Events extends EventSchemas = {}>
   extends CommonOptions, EventOptions<Events> {
   /**
-   * Handlers by exact type, `"prefix.*"` or `"*"`, at least one. With `events`, keys must match its types; add
-   * a type with a schema or with `typed<MyEvent>()`: `events: { ...emailEvents, "email.bounced":
+   * Handlers by exact type, `"prefix.*"` or `"*"`, at least one. With `events`, TypeScript accepts only keys that match
+   * its types. To add a type, add a schema or `typed<MyEvent>()`: `events: { ...emailEvents, "email.bounced":
    * typed<Bounced>() }`. Errors: `invalid_handler`.
    */
   readonly on: Handlers<Events>;
@@ -223,8 +236,8 @@ export interface ReceiverOptions<Events extends EventSchemas = {}>
 export interface InferredOptions<Events extends EventSchemas, Keys extends string>
   extends CommonOptions, EventOptions<Events> {
   /**
-   * Handlers by exact type, `"prefix.*"` or `"*"`, at least one. With `events`, keys must match its types; add
-   * a type with a schema or with `typed<MyEvent>()`: `events: { ...emailEvents, "email.bounced":
+   * Handlers by exact type, `"prefix.*"` or `"*"`, at least one. With `events`, TypeScript accepts only keys that match
+   * its types. To add a type, add a schema or `typed<MyEvent>()`: `events: { ...emailEvents, "email.bounced":
    * typed<Bounced>() }`. Errors: `invalid_handler`.
    */
   readonly on: {
@@ -233,8 +246,8 @@ export interface InferredOptions<Events extends EventSchemas, Keys extends strin
 }
 
 /**
- * Makes `createReceiver({ dedupeBy: "event" })` a type error if both `eventId` and a scheme, which may have one, are
- * absent.
+ * Makes `createReceiver({ dedupeBy: "event" })` a type error if there is neither an `eventId` nor a scheme, which may
+ * have its own `eventId`.
  */
 export type NeedsEventId<Dedupe extends DedupeBy> = [Dedupe] extends ["event"]
   ? { readonly eventId: NonNullable<CommonOptions["eventId"]> } | { readonly scheme: Scheme }
@@ -269,9 +282,9 @@ export interface ResumeOptions extends ReceiveOptions {
    */
   readonly isLast?: boolean | undefined;
   /**
-   * Parks the event for this reason instead of running it, for example because its last run left no result. The outcome
-   * is `in_flight` until that run's lease ends, so that the run cannot commit a `transaction` afterwards. Default: the
-   * event runs.
+   * Parks the event for this reason instead of running it, for example because its last run left no result. While that
+   * run holds its lease, the outcome is `in_flight` and nothing is parked, so that the run cannot commit a store
+   * transaction after the event is parked. Default: the event runs.
    */
   readonly giveUp?: string | undefined;
 }

@@ -42,13 +42,16 @@ export type Warning =
   | "id_mismatch"
   /** A duplicate arrived under a delivery id other than that of the attempt that was processed or parked. */
   | "other_delivery_id"
-  /** The handler resolved, but the store has not recorded that, so a later attempt may run it again. */
+  /**
+   * The handler resolved, but the first call that records this in the store failed. Unless a retry succeeds, a later
+   * attempt runs the handler again.
+   */
   | "complete_failed"
   /** The run lost its lease before the handler settled, so another run may have started. */
   | "lease_lost"
   /** The lease of the event's previous run ended without a result: its process may have crashed. */
   | "taken_over"
-  /** The handler has run for 60 s, for 5 min, or until its lease is no longer renewed (`maxRunMs`). */
+  /** At a renewal of its lease, the handler had run for 60 s or 5 min, or the renewal was the last one (`maxRunMs`). */
   | "long_run"
   /** The signature matched a key other than the first active one. */
   | "old_secret"
@@ -63,18 +66,18 @@ export interface DeliveryFacts {
   readonly bodyBytes?: number | undefined;
   /**
    * The id of the signing secret that matched; `"default"` for a secret that is not in a list. Absent for `resume`,
-   * which verifies nothing. The facts below are absent from an unverified delivery.
+   * which verifies nothing. The facts below, except `warnings`, are absent from an unverified delivery.
    */
   readonly secretId?: string | undefined;
   /**
-   * `X-SVC-Delivery-Id`, or the scheme's delivery id: 1 … 256 visible ASCII characters without a comma. The header
-   * is unsigned: an attacker who captured a delivery can change it.
+   * `X-SVC-Delivery-Id`, or the scheme's delivery id: 1 … 256 visible ASCII characters without a comma.
+   * `X-SVC-Delivery-Id` is unsigned: an attacker who captured a delivery can change it.
    */
   readonly deliveryId?: string | undefined;
-  /** `X-SVC-Subscription-Id`. Unsigned. */
+  /** `X-SVC-Subscription-Id`. Unsigned. Absent with a scheme. */
   readonly subscriptionId?: string | undefined;
   /**
-   * `X-SVC-Attempt`, the sender's count; absent unless it is 1 to 9 digits. Unsigned: use it for
+   * `X-SVC-Attempt`, the sender's count. Absent if it is not 1 to 9 digits, and with a scheme. Unsigned: use it for
    * diagnostics, not for decisions.
    */
   readonly attempt?: number | undefined;
@@ -88,11 +91,14 @@ export interface DeliveryFacts {
    */
   readonly eventIdSigned?: boolean | undefined;
   /**
-   * The number of this run, counted by the receiver: 1 for the first run of this record. Absent when `dedupe` is
-   * `unverified`.
+   * The number of this run, counted by the receiver: 1 for the first run of this record, and for the first after it was
+   * parked. Absent when `dedupe` is `unverified`.
    */
   readonly run?: number | undefined;
-  /** A number that grows with every run of this record. Have your database reject writes with a smaller fence. */
+  /**
+   * A number that grows with every run of this record. Have your database reject writes with a smaller fence. Absent
+   * when `dedupe` is `unverified`.
+   */
   readonly fence?: number | undefined;
   /**
    * `verified` once the store has granted a claim; `unverified` if a handler runs without one
@@ -129,9 +135,9 @@ export interface Answer {
 }
 
 /**
- * Returns the HTTP response for an outcome; adapters send it unchanged. The body is `{"status":"<code>"}` for 200
- * and `{"error":{"code":"<code>","message":"<fixed text>"}}` for any other status. It contains no part of the
- * payload, a key, a digest or a handler's error. A scheme may replace parts of a response with status 200.
+ * Returns the HTTP response for an outcome, which adapters send. The body is `{"status":"<code>"}` for 200 and
+ * `{"error":{"code":"<code>","message":"<fixed text>"}}` for any other status. It never contains a part of the payload,
+ * a key, a digest or a handler's error. A scheme may replace parts of a response with status 200.
  *
  * @example
  * ```ts
@@ -167,5 +173,5 @@ export function answer({ code, status, retryAfterMs, reply }: Outcome): Answer {
   return { status, headers, body: JSON.stringify(content), ...reply };
 }
 
-/** Returns the value of `Retry-After`: whole seconds, 1 … 86,400 (RFC 9110, section 10.2.3). */
+/** Returns the value of `Retry-After`: whole seconds, rounded up, 1 … 86,400 (RFC 9110, section 10.2.3). */
 const retryAfter = (ms: number) => String(Math.min(Math.max(Math.ceil(ms / 1000) || 1, 1), 86_400));

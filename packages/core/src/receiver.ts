@@ -76,17 +76,17 @@ export interface Receiver {
 
   /**
    * Runs a delivery that was verified earlier and then stored, parked or queued. It is not verified again, so the
-   * secret that signed it may have expired, and `handlerTimeoutMs` does not apply. A `parked` record can be claimed
-   * too. Otherwise, the outcomes are those of `receive`: `duplicate` if the record is done, `in_flight` while another
-   * run holds the lease. Remove the stored delivery only after `processed` or `duplicate`. Never throws and never
-   * rejects.
+   * secret that signed it may have expired. `handlerTimeoutMs` does not apply, because no sender waits. A `parked`
+   * record can be claimed too. Otherwise, the outcomes are those of `receive`: `duplicate` if the record is done,
+   * `in_flight` while another run holds the lease. Remove the stored delivery only after `processed` or `duplicate`.
+   * Never throws and never rejects.
    */
   readonly resume: (delivery: StoredDelivery, options?: ResumeOptions) => Promise<Outcome>;
 
   /**
    * For shutdown: resolves to the number of verified deliveries that are still pending, as soon as there are none or
-   * after `deadlineMs` (0 … 2^31 − 1 milliseconds). Until then, the receiver refuses verified deliveries as `draining`;
-   * afterwards, it accepts them again.
+   * after `deadlineMs` (0 … 2^31 − 1 milliseconds). Until then, verified and resumed deliveries end as `draining`;
+   * afterwards, the receiver accepts them again.
    *
    * @throws ReceiverConfigError `invalid_option` (as a rejection) if `deadlineMs` is out of its range
    */
@@ -98,7 +98,10 @@ interface RunStage {
   readonly run: (state: DeliveryState) => MaybePromise<Ending | undefined>;
 }
 
-/** The stages, in order. Each one adds to the state or ends the delivery. Adapters call the seventh, `answer()`. */
+/**
+ * The stages, in order. Each one adds to the state or ends the delivery. The seventh stage is `answer()`, which
+ * adapters call.
+ */
 const stages: readonly RunStage[] = [
   { name: "admit", run: admit },
   { name: "verify", run: verify },
@@ -109,8 +112,8 @@ const stages: readonly RunStage[] = [
 ];
 
 /**
- * Returns a delivery's stages. If it is resumed, `restore` replaces the first two, which it passed before it was
- * stored.
+ * Returns a delivery's stages. If the delivery is resumed, `restore` replaces the first two stages, which the delivery
+ * passed before it was stored.
  */
 const stagesOf = ({ isResumed }: DeliveryState): readonly RunStage[] =>
   isResumed ? [{ name: "admit", run: restore }, ...stages.slice(2)] : stages;
@@ -132,8 +135,8 @@ async function runStages(state: DeliveryState): Promise<Outcome> {
 }
 
 /**
- * Builds a receiver. It starts no timer, generates no random number and calls none of your functions, so it is safe at
- * module level on every platform, Workers included.
+ * Builds a receiver. It starts no timer, generates no random number, and calls neither your handlers, your `secret`
+ * function nor the store, so it is safe at module level on every platform, Workers included.
  *
  * @throws ReceiverConfigError with any of its codes; the message names the option and the fix
  *

@@ -12,15 +12,15 @@ export interface ServiceDelivery {
   readonly delivery_id: string;
   /** `pending`, `attempting`, `succeeded` or `failed`. */
   readonly status: string;
-  /** ISO 8601. */
+  /** The creation time, in ISO 8601 format with an offset. */
   readonly created_at: string;
 }
 
 /** A delivery in a sender's list, as `map` returns it. */
 export interface ListedDelivery extends ForgetTarget {
   /**
-   * `succeeded`: the sender has received a 200 response; `pending`, `attempting`, `failed`: it has not. Any other
-   * status counts as `unknown`.
+   * `succeeded`: the sender has received a response that it counts as success; `pending`, `attempting`, `failed`: it
+   * has not. Any other status counts as `unknown`.
    */
   readonly status: string;
   /** When the sender created the delivery: a Date, ISO 8601 with an offset, or epoch milliseconds. */
@@ -58,8 +58,8 @@ export interface ReconcileOptions<Item> {
   readonly queued?: ((deliveryId: string, item: Item) => MaybePromise<boolean>) | undefined;
   /**
    * Requests another attempt at a missing delivery from the sender, and throws if the sender refuses. Called in
-   * sequence. An error with the `status` 409 counts as `skipped`, and any other 4xx as `refused`. An error without a
-   * `status`, or with 401, 403, 429 or 5xx, ends the requests, but not the comparison. Default: no request.
+   * sequence. An error with the `status` 409 counts as `skipped`, and one with any other 4xx except 401, 403 and 429 as
+   * `refused`. Any other error ends the requests, but not the comparison. Default: no request.
    */
   readonly redeliver?: ((deliveryId: string, item: Item) => unknown) | undefined;
   /**
@@ -75,7 +75,7 @@ export interface ReconcileOptions<Item> {
 
 /** The progress of a comparison. */
 export interface ReconcileProgress {
-  /** The number of deliveries read so far. */
+  /** The number of deliveries since `since` that were read so far. */
   readonly sent: number;
   /** The creation time of the delivery read last. */
   readonly at: Date;
@@ -87,8 +87,9 @@ export type NeedsMap<Item> = [Item] extends [ServiceDelivery]
   : { readonly map: (item: Item) => ListedDelivery };
 
 /**
- * The result of {@link reconcile}. `sent` is the sum of `young`, `unknown`, `done`, `running`, `failed`, `parked`,
- * `queued`, `missingCount` and `lostCount`.
+ * The result of {@link reconcile}. `done`, `running`, `failed` and `parked` are the numbers of deliveries whose records
+ * have that state; `failed` excludes acknowledged deliveries. `sent` is the sum of `young`, `unknown`, `done`,
+ * `running`, `failed`, `parked`, `queued`, `missingCount` and `lostCount`.
  */
 export interface ReconcileReport extends Readonly<Record<RecordState, number>> {
   /** The number of listed deliveries that were created since `since`. */
@@ -99,7 +100,10 @@ export interface ReconcileReport extends Readonly<Record<RecordState, number>> {
   readonly unknown: number;
   /** The number of deliveries in a queue that have no record, or whose run failed although they are acknowledged. */
   readonly queued: number;
-  /** The number of deliveries that are neither acknowledged nor recorded. Another attempt can still handle them. */
+  /**
+   * The number of deliveries that are neither acknowledged, nor recorded, nor in a queue. Another attempt can still
+   * handle them.
+   */
   readonly missingCount: number;
   /** The ids of the newest 10,000 missing deliveries. */
   readonly missing: readonly string[];
@@ -125,7 +129,10 @@ export interface ReconcileReport extends Readonly<Record<RecordState, number>> {
   readonly redelivered: number;
   /** The number of missing deliveries that cannot be requested now (409), such as those with a running attempt. */
   readonly skipped: number;
-  /** The number of missing deliveries for which the sender has refused another attempt (other 4xx). */
+  /**
+   * The number of missing deliveries for which the sender has refused another attempt (4xx except 401, 403, 409 and
+   * 429).
+   */
   readonly refused: number;
   /** The error that ended the requests of `redeliver`. */
   readonly redeliverError?: unknown;
@@ -170,10 +177,10 @@ const emptyReport = (): Counted => ({
   refused: 0,
 });
 
-/** The 4xx statuses that any further request would get too. */
+/** The 4xx statuses that end the requests, because any further request would get them too. */
 const ending = new Set<unknown>([401, 403, 429]);
 
-/** The number of deliveries compared with one call of `peek`. */
+/** The maximum number of deliveries compared with one call of `peek`. */
 const batchSize = 1_000;
 const mostListed = 10_000;
 const dayMs = 86_400_000;
@@ -204,7 +211,8 @@ function parsed(listed: ListedDelivery, now: number) {
       : (typeof createdAt === "number" || createdAt instanceof Date) && createdAt;
   const at = new Date(given || 0);
   const atMs = Number(at);
-  // Refuses times in seconds, which would end the comparison, and in microseconds, which would never be judged.
+  // Refuses times in seconds, which would look older than `since` and end the loop, and times in microseconds, which
+  // would look too recent to judge.
   const isTime = atMs > earliestExpiryMs && atMs < 2 * now;
   if (!isFilled(deliveryId) || !isFilled(status) || !isTime) {
     throw new WebhookError(
@@ -249,7 +257,10 @@ const notNewestFirst = (deliveryId: string) =>
     `${deliveryId} is newer than the delivery before it. Pass a list that is sorted, newest first.`,
   );
 
-/** Throws the error of `peek`. If a body is missing, the error names `map`, which the receiver does not know. */
+/**
+ * Throws the error of `peek`. If a body is missing, throws an error that names `map` instead, because the receiver's
+ * error cannot.
+ */
 function rethrow(error: unknown): never {
   if ((Object(error) as Partial<ReceiverConfigError>).option !== "body") throw error;
   throw new WebhookError(
@@ -262,8 +273,8 @@ function rethrow(error: unknown): never {
 /**
  * Compares the deliveries that a sender lists with a receiver's records: finds deliveries that were never handled
  * although the receiver reported no error, and requests them again with `redeliver`. Reads the list once, holds at most
- * 1,000 deliveries, and makes one store call (with `queued`, two) for each 1,000. Deliveries created meanwhile are not
- * judged.
+ * 1,000 deliveries, and makes one store call (with `queued`, up to two) for each 1,000. Deliveries created meanwhile
+ * are not judged.
  *
  * @throws ReceiverConfigError `invalid_option`, `unknown_option` (as rejections)
  * @throws WebhookError `not_newest_first`: a delivery is newer than the one before it, and the list does not repeat
@@ -316,8 +327,8 @@ export async function reconcile<Item = ServiceDelivery>(
   /** The ids that were read last. A page repeats some of them if deliveries were created since the page before it. */
   const recent = new Set<string>();
   /**
-   * The first delivery that is newer than the one before it. Either the list is in the wrong order, or it repeats more
-   * deliveries than `recent` holds; a repetition ends with a delivery in `recent`.
+   * The id of the first delivery that is newer than the one before it. Either the list is in the wrong order, or it
+   * repeats more deliveries than `recent` holds; a repetition ends with a delivery in `recent`.
    */
   let repeated: string | undefined;
   for await (const item of list) {
@@ -329,14 +340,16 @@ export async function reconcile<Item = ServiceDelivery>(
     }
     if (atMs > lastMs) repeated ??= deliveryId;
     if (repeated) {
-      // Skips repeated deliveries, and those before them that were created meanwhile. The sender's clock may be behind,
-      // so all deliveries younger than `graceMs` are skipped: they are not judged anyway.
+      // Skips repeated deliveries, and the newer ones listed before them, which were created during the comparison. The
+      // sender's clock may be behind, so all deliveries younger than `graceMs` count as newer: they are not judged
+      // anyway.
       if (atMs >= lastMs && (atMs <= Number(report.newestSentAt) || atMs > now - graceMs)) continue;
       break;
     }
     recent.add(deliveryId);
     if (recent.size > batchSize) recent.delete(recent.values().next().value ?? "");
-    // Ends only here, because one more delivery shows whether a list that starts before `since` has the oldest first.
+    // Does not end at the first delivery from before `since`: a list with the oldest first starts with such a delivery
+    // too. The next delivery shows the order.
     if (report.reachedSince && atMs < lastMs) break;
     lastMs = atMs;
     report.reachedSince ||= atMs < sinceMs;
@@ -367,7 +380,10 @@ function comparing<Item>(
 ) {
   let requests = redeliver ? maxRedeliver : 0;
 
-  /** Counts the deliveries whose records settle them, and returns the others. */
+  /**
+   * Counts each delivery by the state of its record. Returns those without a record, and the acknowledged ones whose
+   * run has failed.
+   */
   const unsettled = async (batch: readonly Listed<Item>[]) => {
     const states = batch.length > 0 ? await receiver.peek(batch).catch(rethrow) : [];
     return batch.filter(({ status }, index) => {

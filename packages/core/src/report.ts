@@ -9,13 +9,13 @@ export type Stage = "admit" | "verify" | "decode" | "route" | "claim" | "run";
 export type StageTimes = Partial<Record<`${Stage}Ms` | "enqueueMs", number>>;
 
 /**
- * A flat record of a response, or of a run that outlived it, for logs and metrics. Never contains a body, an address
- * or a key.
+ * A flat record of one call of `receive` or `resume`, or of a run that outlived its response, for logs and metrics.
+ * Never contains a body, an address or a key.
  */
 export interface DeliveryReport extends DeliveryFacts, Readonly<StageTimes> {
   /**
-   * `answered`: the outcome that the response reports. `settled`: the outcome of a run that
-   * outlived its response.
+   * `answered`: the outcome that `receive` or `resume` resolves to. `settled`: the outcome of a run that outlived its
+   * response.
    */
   readonly phase: "answered" | "settled";
   /** The receiver's name. */
@@ -29,8 +29,8 @@ export interface DeliveryReport extends DeliveryFacts, Readonly<StageTimes> {
    */
   readonly retryAfterMs?: number | undefined;
   /**
-   * The milliseconds from the call of `receive()` or `resume()` to this report; `admitMs` … `runMs`
-   * are its parts.
+   * The milliseconds from the call of `receive()` or `resume()` to this report; `admitMs` … `runMs` and `enqueueMs` are
+   * its parts.
    */
   readonly totalMs: number;
 }

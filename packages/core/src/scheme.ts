@@ -4,9 +4,9 @@ import type { SecretKey } from "./secrets.js";
 import type { MaybePromise } from "./store.js";
 
 /**
- * Describes how a sender signs its deliveries, and where they carry their ids and types. A scheme consists of data
- * and pure functions, which are called without `this`: it reads no clock, keeps no state and opens no connection.
- * All later stages are the same for every scheme.
+ * Describes how a sender signs its deliveries, and where they carry their ids and types. A scheme consists of data and
+ * pure functions, which are called without `this`: it reads no clock, keeps no state and opens no connection. Claims,
+ * handlers and outcomes are the same for every scheme.
  *
  * `Claim` is a type of the scheme's own: `inspect` returns a claim, and `verify` and `identify` receive it.
  */
@@ -25,10 +25,10 @@ export interface Scheme<Claim = any> {
   /** The form of the signature's header, for log lines, such as `"sha256=<64 hex digits>"`. */
   readonly form: string;
 
-  /** A risk of this sender that the application must know about. `createReceiver` logs it once. */
+  /** A risk of this sender that the application must know about. Each receiver logs it once, when it is built. */
   readonly notice?: string | undefined;
 
-  /** The default of the option `handlerTimeoutMs`, in milliseconds. Default 10,000. */
+  /** The default of the option `handlerTimeoutMs`, in milliseconds, but at most `leaseMs` − 5,000. Default 10,000. */
   readonly handlerTimeoutMs?: number | undefined;
 
   /**
@@ -40,8 +40,8 @@ export interface Scheme<Claim = any> {
   readonly inspect: (header: HeaderLookup, receivedAt: number) => Inspection<Claim>;
 
   /**
-   * Returns the bytes of a key. Called when the receiver is built, or after a secret function has returned.
-   * Default: the UTF-8 bytes of a text that is not empty, and bytes that are not all zero.
+   * Returns the bytes of a key. Called when the receiver is built, and when a list of secrets or the result of a secret
+   * function has changed. Default: the UTF-8 bytes of a text that is not empty, and bytes that are not all zero.
    *
    * @param option the name of the option in errors, such as `"secret[1]"`
    * @throws ReceiverConfigError `invalid_secret`, whose text must not contain the key
@@ -49,7 +49,7 @@ export interface Scheme<Claim = any> {
   readonly keyBytes?: ((secret: SecretKey, option: string) => Uint8Array) | undefined;
 
   /**
-   * Imports a key. Called once per key.
+   * Imports a key. The receiver reuses the result, but deliveries that arrive at the same time may each import the key.
    *
    * @param hmac imports a key for HMAC-SHA256, synchronously on Node
    */
@@ -61,7 +61,10 @@ export interface Scheme<Claim = any> {
    */
   readonly identify: (request: VerifiedRequest<Claim>) => MaybePromise<Identified>;
 
-  /** The default of the option `eventType`. If `forget` or `peek` gets no headers, `header` returns `""`. */
+  /**
+   * The default of the option `eventType`. Default: that of receivers without a scheme. If `forget` or `peek` gets no
+   * headers, `header` returns `""`.
+   */
   readonly eventType?:
     ((body: SignedBody, bytes: Uint8Array, header: HeaderLookup) => string | undefined) | undefined;
 
@@ -96,7 +99,10 @@ export interface HmacKey extends VerificationKey<string> {
 
 /** A key that verifies signatures. */
 export interface VerificationKey<Claim> {
-  /** Returns whether this key made one of the claim's signatures of `body`. Compares all of them. */
+  /**
+   * Returns whether this key made one of the claim's signatures of `body`. Compares all of them, so that timing does
+   * not reveal which one matched.
+   */
   verify(body: Uint8Array, claim: Claim): MaybePromise<boolean>;
 }
 
@@ -112,7 +118,10 @@ export interface VerifiedRequest<Claim> {
 
 /** The ids and the response of a verified delivery. */
 export interface Identified {
-  /** Set to end the delivery, because it only tests the endpoint or its signed time is too far from the clock. */
+  /**
+   * Set to end the delivery. `handshake`: it only tests the endpoint. `signature_stale`: its signed time is too far
+   * from the time at which it arrived.
+   */
   readonly code?: "handshake" | "signature_stale" | undefined;
   /** Describes `code` for the log. */
   readonly hint?: string | undefined;

@@ -54,15 +54,15 @@ export async function sign(body: string | Uint8Array, key: SecretKey): Promise<s
 }
 
 /**
- * Compares an `X-SVC-Signature` value in constant time with the signature that one key, or each key in a list,
- * makes. Expired keys are skipped; at least one key must be active.
+ * Resolves to whether one key, or a key in a list, made an `X-SVC-Signature` value. Compares in constant time. Expired
+ * keys are skipped; at least one key must be active.
  *
  * @param body the exact bytes, or text, which is encoded as UTF-8
  * @param signature the header's value, undefined or null if it is absent
  * @returns `{ ok: true, secretId }` (`"default"` for a single key), or `{ ok: false, code }` with
  *   `signature_missing`, `signature_malformed` (not `sha256=` and 64 hex digits) or `signature_mismatch`
- * @throws ReceiverConfigError (as a rejection) for the same reasons as `sign`, and `unknown_option` for an unknown
- *   member of a listed key
+ * @throws ReceiverConfigError (as a rejection) for the same reasons as `sign`, `invalid_secret` for an invalid list or
+ *   if no key is active, and `unknown_option` for an unknown member of a listed key
  *
  * @example
  * ```ts

@@ -33,7 +33,7 @@ interface Calls {
   readonly forget: [request: undefined, result: boolean];
 }
 
-/** A function that finds a record, applies `next` and writes the new record. */
+/** A function that finds a record, applies `next`, writes the new record and returns the result. */
 export type Change<Key> = <Call extends keyof Calls>(
   call: Call,
   key: Key,
@@ -55,7 +55,7 @@ type Rule<Request, Result> = (
 const idle = { token: null, leaseEndsAt: 0 };
 
 /**
- * Returns a `done` record. Its counters are 0, because it is never claimed again.
+ * Returns a `done` record. Its `fence` and `run` are 0, because it is never claimed again.
  *
  * @example
  * ```ts
@@ -87,7 +87,7 @@ const rules: { readonly [Call in keyof Calls]: Rule<Calls[Call][0], Calls[Call][
         own
           ? { status: "claimed", fence, run }
           : { status: "busy", leaseLeftMs: Math.min(endsAt, leaseEndsAt) - now },
-        // Limits the lease to `leaseMs` from now; a clock that was set back could otherwise keep it alive.
+        // Limits the lease to `leaseMs` from now. If the clock was set back, the lease would otherwise last too long.
         leaseEndsAt < endsAt ? { ...leased, leaseEndsAt } : undefined,
       ];
     }
@@ -127,8 +127,8 @@ const isLeased = ({ state, leaseEndsAt }: StoredRecord, now: number) =>
   state === "running" && now < leaseEndsAt;
 
 /**
- * Computes the result of a call, and the record to write, from the record that the store has found. That record may
- * have expired. `now` is the store's clock.
+ * Computes the result of a call, and the record to write, from the record that the store has found. `found` is
+ * undefined if there is none, and may have expired. `now` is the time of the store's clock, in milliseconds.
  *
  * @example
  * ```ts

@@ -1,6 +1,6 @@
 /**
- * A value, or a promise of one. Synchronous values stay synchronous, without a timer or a turn of
- * the event loop.
+ * A value, or a promise of one. The receiver uses a synchronous value immediately, without a timer or a turn of the
+ * event loop.
  */
 export type MaybePromise<T> = T | Promise<T>;
 
@@ -19,9 +19,11 @@ export interface DeadlineCall {
 /** The last parameter of every store call. */
 export type StoreCall = DeadlineCall;
 
-/** The parameters of a claim, the same in each of its store calls. */
+/** The parameters of `claim`. `complete`, `release` and `extend` receive the same ones, without `takeParked`. */
 export interface ClaimRequest {
-  /** Identifies this claim. A second call with the same token repeats the same claim. */
+  /**
+   * Identifies this claim. While its lease is alive, another call of `claim` with this token returns the same claim.
+   */
   readonly token: string;
   /** How long the claim lasts without `extend`, in milliseconds of the store's clock. */
   readonly leaseMs: number;
@@ -39,8 +41,8 @@ export interface ClaimRequest {
 /** The parameters of a release. */
 export interface ReleaseRequest extends ClaimRequest {
   /**
-   * The new state. `failed`: the next attempt runs the event again; `parked`: no attempt does; `unused`: like
-   * `failed`, but the run is not counted, because no handler ran.
+   * The new state. `failed`: the next attempt runs the event again; `parked`: only `resume` runs it again; `unused`:
+   * like `failed`, but the run is not counted, because no handler ran.
    */
   readonly to: "failed" | "parked" | "unused";
 }
@@ -51,11 +53,14 @@ export type ClaimResult =
   | {
       readonly status: "claimed";
       /**
-       * Grows with every new owner, even after the record was lost: max(previous + 1, the store's
-       * clock in epoch milliseconds).
+       * A number that grows with every new owner: max(previous + 1, the store's clock in epoch milliseconds). Because
+       * of the clock, it grows even after the record was lost.
        */
       readonly fence: number;
-      /** The number of this handler run: 1 for the first run of this record, 2 for the second, … */
+      /**
+       * The number of this handler run: 1 for the first run of this record, 2 for the second, … A claim of a `parked`
+       * record starts again at 1.
+       */
       readonly run: number;
       /** Whether the record was `running` with a dead lease: its previous run has left no result. */
       readonly takenOver?: boolean | undefined;
@@ -68,12 +73,16 @@ export type ClaimResult =
       /** Milliseconds until that lease ends unless it is extended. */
       readonly leaseLeftMs: number;
     }
-  /** The result when the record is final. `lineage` is that of the attempt that completed or parked it. */
+  /**
+   * The result when the record is `done`, or is `parked` and `takeParked` is not set. `lineage` is that of the attempt
+   * that completed or parked it.
+   */
   | { readonly status: "done" | "parked"; readonly lineage?: string | undefined };
 
 /**
  * The state of a record, as `peek` reports it. `running`: a run holds a live lease. `failed`: the next attempt runs the
- * event; this includes a run whose lease has ended without a result. `parked` and `done`: no attempt runs it again.
+ * event; a record whose lease ended without a result counts as `failed` too. `parked`: only `resume` runs it again.
+ * `done`: it is never run again.
  */
 export type RecordState = "running" | "failed" | "parked" | "done";
 
@@ -85,14 +94,14 @@ export type CompleteResult = "owner" | "late" | "restored" | "already";
 
 /**
  * Keeps one record per key, in the state `running`, `done`, `failed` or `parked`. Every call is atomic for its key and
- * uses the store's own clock. Keys are hashed and namespaced (32 hex digits). A call that fails throws or rejects with
- * any error: a failed claim makes the response 503, so that the sender tries again. A `WebhookError` with the code
- * `not_sent` means that the call has not left the process. A claim by a new owner, a completion, and a release that
- * returns true keep the record for `retainMs` from then. No other call prolongs it, except that `extend` keeps it at
- * least until its lease ends.
+ * uses the store's own clock. A key is a hash of 32 hex digits that covers the receiver's name. A call that fails
+ * throws or rejects with any error: a failed claim makes the response 503, so that the sender tries again, unless
+ * `onStoreError` is `"process"`. A `WebhookError` with the code `not_sent` means that the call has not left the
+ * process. A claim by a new owner, a completion, and a release that returns true keep the record for `retainMs` from
+ * then. No other call prolongs it, except that `extend` keeps it at least until its lease ends.
  */
 export interface DeliveryStore {
-  /** Whether other processes use the same records. A receiver on a shared store needs a `name`. */
+  /** Whether other processes can use the same records. A receiver on a shared store needs a `name`. */
   readonly shared: boolean;
 
   /**

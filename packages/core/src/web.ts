@@ -4,7 +4,7 @@ import { isBytes } from "./lib/bytes.js";
 import type { Answer } from "./outcome.js";
 import type { DeadlineCall } from "./store.js";
 
-// Only this file reads a `Request` or creates a `Response`; all other code uses `Delivery` and `Answer`.
+// In the core, only this file reads a `Request` or creates a `Response`; all other code uses `Delivery` and `Answer`.
 
 /**
  * Converts a web-standard `Request` to a delivery, for adapters. The receiver reads the body only if it needs it,

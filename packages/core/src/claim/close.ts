@@ -29,8 +29,8 @@ export function closeClaim(
 }
 
 /**
- * Returns the store call. Created outside `closeClaim`, where V8 would keep `onError`, and with it the delivery, in
- * memory as long as the call.
+ * Returns a function that makes the store call. A function created within `closeClaim` would keep `onError`, and with
+ * it the delivery, in memory during the retries.
  */
 const closing = (config: Config, claim: Claim, to: ReleaseRequest["to"] | undefined) => () =>
   callStore(config, claim, to ? "release" : "complete", to && { to });
@@ -39,7 +39,7 @@ const closing = (config: Config, claim: Claim, to: ReleaseRequest["to"] | undefi
  * Releases a claim whose result was lost: the store may have granted it, but no handler ran. One release is pending
  * at a time, because a store that hangs would execute every pending release when it recovers.
  *
- * @param failure the error of the claim; a claim that is granted after its release was executed is
+ * @param failure the error of the claim call. If that call grants the claim later, after the release, the claim is
  *   released again
  */
 export function releaseUnused(config: Config, claim: Claim, failure: unknown): Promise<void> {
@@ -63,7 +63,8 @@ export function releaseUnused(config: Config, claim: Claim, failure: unknown): P
     await tryThen<unknown, void>(
       () => late(claimed),
       (result) => ((result as ClaimResult).status === "claimed" ? release() : undefined),
-      // The claim failed late. If it was granted before its connection was lost, the release was executed after it.
+      // The claim call failed late. If the store had granted the claim before the connection was lost, the release came
+      // after it, so nothing is left to release.
       () => {},
     );
   };
@@ -71,9 +72,9 @@ export function releaseUnused(config: Config, claim: Claim, failure: unknown): P
 }
 
 /**
- * Retries until `call` succeeds or `endsAt` is reached. The growing pauses have jitter, so that
- * receivers do not retry simultaneously. A call that is still pending gets more time first: a store
- * that hangs would execute every call when it recovers.
+ * Retries until `call` succeeds or the monotonic clock reaches `endsAt` (default: one lease from now). The growing
+ * pauses have jitter, so that receivers do not retry simultaneously. A call that is still pending gets more time first:
+ * a store that hangs would execute every call when it recovers.
  */
 async function retry(
   { clock, leaseMs }: Config,
@@ -99,14 +100,15 @@ async function retry(
       await call();
       return;
     } catch (error) {
-      // Not reported, because the caller has already reported the first failure.
+      // This error is not reported, because the caller has already reported the first one.
       pending = pendingOf(error);
     }
   }
 }
 
 /**
- * Returns the call that may still settle. The error is not kept, because its stack would keep the delivery in memory.
+ * Returns the call that may still settle, if `error` means that its deadline has passed. Only the call is kept, because
+ * the error's stack would keep the delivery in memory.
  */
 const pendingOf = (error: unknown): Promise<unknown> | undefined =>
   error instanceof DeadlineError ? error.pending : undefined;

@@ -2,10 +2,11 @@ import type { Config } from "../setup/config.js";
 import { callStore, type Claim } from "./store-call.js";
 
 /**
- * Keeps the lease of a running handler alive, with one timer for three deadlines: the next extension, the end of
- * the lease and the handler's timeout. Each extension also reports a long run to `onLong`. A lease that has ended
- * is still extended: unless another receiver has claimed the record, this regains the lease, so that no other run
- * can start. The caller records the loss in `onLost`, and calls the returned function when the handler has settled.
+ * Keeps the lease of a running handler alive until `maxRunMs`, with one timer for three deadlines: the next extension,
+ * the end of the lease and the handler's timeout. The first extensions after 60 s and 5 min, and the last extension,
+ * call `onLong`. A lease that has ended is still extended: unless another receiver has claimed the record, this regains
+ * the lease, so that no other run can start. The caller records the loss in `onLost`, and calls the returned function
+ * when the handler has settled.
  */
 export function keepLease(
   config: Config,

@@ -12,12 +12,13 @@ export interface Identity {
   readonly bytes: Uint8Array;
 }
 
-/** Returns the key of a delivery's record, and the delivery's lineage if several deliveries can share the record. */
+/** Returns the key of a delivery's record, and the lineage if deliveries with different ids can share the record. */
 export function recordKey(
   { name, dedupeBy }: Pick<Config, "name" | "dedupeBy">,
   { deliveryId, type, eventId, bytes }: Identity,
 ): MaybePromise<Pick<Claim, "key" | "lineage">> {
-  // Senders choose these texts, so they are hashed. The name's length marks where the name ends.
+  // Senders choose these texts, so they are hashed to a fixed length. The name's length marks where the name ends, so
+  // that no other name and id result in the same text.
   const hashed = (by: string, id: string) => fingerprint(`${by} ${name.length} ${name} ${id}`);
 
   return andThen(hashed("delivery", deliveryId), (lineage) => {

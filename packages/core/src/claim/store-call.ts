@@ -24,7 +24,9 @@ export interface Claim {
    * the store's lease starts no earlier.
    */
   leaseEndsAt: number;
-  /** Whether the run has held its lease without a gap. */
+  /**
+   * Whether the store has granted the claim and the run has held its lease since. False again once the run closes it.
+   */
   held: boolean;
 }
 

@@ -21,7 +21,7 @@ export const importKey: ImportHmac = (bytes) => {
 };
 
 export const fingerprint: Fingerprint = (data) => {
-  // The buffer is used because a slice of the text would keep all 64 digits in memory for each record.
+  // The digits are copied through the buffer, because a slice of the text would keep all 64 in memory for each record.
   expected.write(hash("sha256", data, "hex"), "latin1");
   return expected.toString("latin1", 0, 32);
 };

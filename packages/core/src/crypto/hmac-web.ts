@@ -27,7 +27,7 @@ export const importKey: ImportHmac = async (bytes) => {
 
 export const fingerprint: Fingerprint = async (data) => {
   const bytes = typeof data === "string" ? utf8(data) : data;
-  // Fewer bytes are encoded instead of slicing the text, because a slice would keep all digits in memory.
+  // Slices the bytes and not the text, because a slice of the text would keep all digits in memory.
   return toHex((await crypto.subtle.digest("SHA-256", bytes as Source)).slice(0, 16));
 };
 

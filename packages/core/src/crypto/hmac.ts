@@ -18,8 +18,8 @@ export interface DescribedKey {
 }
 
 /**
- * Describes the configured keys for a signature that no active key made: their fingerprints and their problems.
- * Returns empty text where HMACs are asynchronous.
+ * Returns a description of the configured keys, for a signature that no active key made: their fingerprints and
+ * problems. Returns empty text where HMACs are asynchronous.
  *
  * @param signature the 64 hex digits of the service's signature, or the claim of the scheme
  */

@@ -30,15 +30,15 @@ export interface KnownSecret {
 export interface SecretReader {
   /** Returns the active secrets, at least one; throws or rejects if there are none. */
   readonly read: () => MaybePromise<readonly KnownSecret[]>;
-  /** Returns the secrets of the last call of `read`, including those that have expired. */
+  /** Returns the secrets that were parsed last, including those that have expired. */
   readonly known: () => readonly KnownSecret[];
 }
 
 /**
  * Returns a reader of the active secrets.
  *
- * @throws ReceiverConfigError `invalid_secret`, `unknown_option`; if `source` is a function, the reader rejects
- *   instead
+ * @throws ReceiverConfigError `invalid_secret`, `unknown_option`; if `source` is a function, `read` throws or rejects
+ *   with them instead
  */
 export function secretReader(source: SecretSource, clock: Clock, scheme?: Scheme): SecretReader {
   const isFunction = typeof source === "function";
@@ -100,8 +100,11 @@ export function unexpired(secrets: readonly KnownSecret[], now: number): readonl
 }
 
 /**
+ * Validates secrets and returns them with their bytes.
+ *
  * @param path the name of the option in errors
- * @param copyOf returns the bytes of a key that is already known
+ * @param copyOf returns the bytes of a key that is already known, otherwise undefined; default: none is known
+ * @throws ReceiverConfigError `invalid_secret`, `unknown_option`
  */
 export function parseSecrets(
   secrets: Secrets,
@@ -134,8 +137,8 @@ export function parseSecrets(
 const isGenuine = (ok: unknown) => ok === true;
 
 /**
- * Returns the secret whose key made the signature of `body`. Every secret is tried, so that timing does not
- * reveal which one matched.
+ * Returns the first secret whose key made the signature of `body`, or undefined. Every secret is tried, so that timing
+ * does not reveal which one matched.
  *
  * @param claim the 64 hex digits of the service's signature, or the claim of the scheme
  */
@@ -162,8 +165,9 @@ const importedOf = (secret: KnownSecret) =>
     (key) => (secret.imported = key),
   );
 
-// Matches neither placeholders nor the result of a missing variable, a wrong cast or a copied configuration line. It
-// matches real keys: base64, hex and UUIDs lack this punctuation, and a random key is longer than these words.
+// Rejects placeholders, and the results of an unset variable (`undefined`), a string conversion (`[object Object]`) or
+// a copied configuration line. Real keys pass: base64, hex and UUIDs lack the punctuation listed here, and random keys
+// are longer than the listed words.
 const plausibleSecret =
   /^(?!["'`]|(whsec_)?(undefined|null|nan|\[[\w ]+]|x{3,}|<.*>|\$(\{.*|[a-z_]+)|your[-_]\D*|(change|replace).?me|todo|placeholder|%\w+%|\{\{.*|[.\u2026].*|.*(\u2026|(=whsec_|\*{4}).*))?$)\S(.*[^\s"'`])?$/i;
 

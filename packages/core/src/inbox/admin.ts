@@ -1,4 +1,7 @@
-/** The state of a job, as operators see it. A `delayed` job waits for its next attempt. */
+/**
+ * The state of a job, as operators see it. `ready`: it waits for a worker, or for an earlier job of its key; `delayed`:
+ * it waits for its next attempt; `active`: it is running; `dead`: it is a dead letter.
+ */
 export type InboxState = "ready" | "delayed" | "active" | "dead";
 
 /** The statistics of an inbox. */
@@ -30,7 +33,7 @@ export interface InboxEntry {
   readonly receivedAt: number;
   /** The number of attempts that have ended. */
   readonly attempts: number;
-  /** The error of the last attempt. */
+  /** The message of the error of the last failed attempt. Absent if no attempt has failed. */
   readonly error?: string | undefined;
   /** Returns the exact body. It may contain personal data. */
   body(): Uint8Array;
@@ -46,17 +49,17 @@ export interface InboxQuery {
    * is no longer in the list (`invalid_option`).
    */
   readonly after?: string | undefined;
-  /** The maximum number of jobs to return. Default: all. */
+  /** The maximum number of jobs to return, from 0. Default: all. */
   readonly limit?: number | undefined;
 }
 
 /** The parameters of `InboxAdmin.release`. */
 export interface ReleaseOptions {
-  /** The number of dead letters that run again each second. */
+  /** The number of dead letters to release each second, 0.001 … 1,000. */
   readonly perSecond: number;
-  /** The maximum number of dead letters to release. Default: all. */
+  /** The maximum number of dead letters to release, from 0. Default: all. */
   readonly limit?: number | undefined;
-  /** Stops the release once this many released jobs have failed again. Default: no limit. */
+  /** Stops the release once this many released jobs have failed again, from 1. Default: no limit. */
   readonly stopAfter?: number | undefined;
   /** Releases only events of this type. Default: all. */
   readonly type?: string | undefined;
@@ -65,21 +68,24 @@ export interface ReleaseOptions {
 }
 
 /**
- * The operations that an inbox offers to operators. `id` is the queue's own id of a job. Each call rejects with a
- * `WebhookError` `queue_unavailable` if the server does not reply within 10 s.
+ * The operations that an inbox offers to operators. `id` is the queue's own id of a job. Each call to its server
+ * rejects with a `WebhookError` `queue_unavailable` if the server does not reply within 10 s.
  */
 export interface InboxAdmin {
   stats(): Promise<InboxStats>;
   /** Lists jobs, oldest first. */
   list(query: InboxQuery): AsyncIterable<InboxEntry>;
-  /** Returns one job, or undefined. */
+  /** Resolves to the job, or to undefined if there is none. */
   get(id: string): Promise<InboxEntry | undefined>;
   /**
    * Runs a dead letter again, with its attempts counted from zero, or runs a delayed job immediately. Resolves to false
-   * for a job in another state.
+   * for any other job.
    */
   retry(id: string): Promise<boolean>;
-  /** Removes a dead letter. Resolves to false for any other job. The event's record stays parked or failed. */
+  /**
+   * Removes a dead letter. Resolves to false for any other job. The event's record stays parked or failed. `reason` is
+   * passed to the queue's option `onDiscard`, if set.
+   */
   discard(id: string, reason: string): Promise<boolean>;
   /**
    * Runs dead letters again at a limited rate. Each released job gets all its attempts again. Resolves to the number of

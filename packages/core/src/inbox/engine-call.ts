@@ -8,7 +8,7 @@ const longestMs = 10_000;
  * For queues: settles like `call`, or rejects if it takes too long. A client that has no connection, or whose
  * connection has died silently, may never settle its calls.
  *
- * @param ms the longest wait, in milliseconds
+ * @param ms the longest wait, in milliseconds; default: 10,000
  * @throws WebhookError `queue_unavailable`
  *
  * @example
@@ -81,7 +81,10 @@ export function shared<Value>(
   };
 }
 
-/** How often {@link roomGuard} reads the free space, in milliseconds: usually, and while there is too little. */
+/**
+ * The shortest time between two reads of {@link roomGuard}, in milliseconds: usually, and while there is too little
+ * space.
+ */
 const [readEveryMs, readSoonMs] = [5_000, 500];
 
 /**
@@ -92,7 +95,8 @@ const [readEveryMs, readSoonMs] = [5_000, 500];
  * @param read returns the free space, in bytes. Called at most every 5 s, or every 500 ms while there is too little
  * @param least returns the space to keep free, in bytes
  * @param text the cause and its fix, in whole sentences
- * @returns a function that receives the size of each job. It throws or rejects with a `WebhookError` `queue_full`
+ * @returns a function that receives the size of each job, in bytes. It throws or rejects with a `WebhookError`
+ *   `queue_full`
  *
  * @example
  * ```ts

@@ -1,6 +1,6 @@
 /**
- * For queues: returns the message of an error, at most 10,000 characters, as text that every database can store:
- * without NUL and lone surrogates. Never throws, whatever a handler has thrown.
+ * For queues: returns the message of an error, at most 10,000 characters, as text that every database can store: NUL
+ * and lone surrogates become U+FFFD. Never throws, whatever a handler has thrown.
  *
  * @example
  * ```ts
@@ -19,7 +19,7 @@ export function errorText(error: unknown): string {
       .slice(0, 10_000)
       .replaceAll(/[\0\p{Cs}]/gu, "\ufffd");
   } catch {
-    // The error is an object without a prototype, or a proxy or a getter of it threw.
+    // The error cannot be converted to a string: it has no prototype, or its getter or proxy threw.
     return "The error cannot be read.";
   }
 }

@@ -16,12 +16,15 @@ export interface Inbox {
    */
   <Event>(handler: Handler<unknown extends Event ? AnyEvent : Event>): Handler<Event>;
   <Event>(handler: Handler<Event>): Handler<Event>;
-  /** Returns a handler that only stores deliveries, for a process without workers. A run ends as `handler_failed`. */
+  /**
+   * Returns a handler that only stores deliveries, for a process without workers. If a worker runs it anyway, the run
+   * ends as `handler_failed`.
+   */
   (): Handler<unknown>;
   /**
    * Wraps each call that stores a delivery, for telemetry: `telemetry({ inbox })` of `@svc-webhooks/otel` sets it. It
-   * must call `store` and return its result: unless both succeed, the delivery ends as `queue_unavailable`. The text
-   * that it passes to `store` becomes `InboxJob.trace`. Default: none.
+   * must call `store` and return its result. Unless both `store` and `around` succeed, the delivery ends as
+   * `queue_unavailable`. The text that it passes to `store` becomes `InboxJob.trace`. Default: none.
    */
   around?: ((store: (trace?: string) => unknown, context: EnqueueContext) => unknown) | undefined;
 }
@@ -35,8 +38,8 @@ export interface EnqueueCall extends DeadlineCall {
 /**
  * Stores a job durably. Resolve only once no crash can lose the job. If the queue already has a job with this key,
  * change nothing, unless that job is dead: then make it run again. Reject to respond with 503; if the error's
- * `retryAfterMs` is a number, it becomes `Retry-After`. `call.signal` is aborted after `handlerTimeoutMs`; a job that
- * is stored later does no harm, because a job with the same key is stored only once.
+ * `retryAfterMs` is a number of milliseconds, it becomes `Retry-After`. `call.signal` is aborted after
+ * `handlerTimeoutMs`; a job that is stored later does no harm, because a job with the same key is stored only once.
  */
 export type Enqueue = (job: InboxJob, call: EnqueueCall) => Promise<unknown>;
 

@@ -16,13 +16,14 @@ export interface InboxJob {
   readonly receivedAt: number;
   /** The sender's own headers. */
   readonly headers: StoredDelivery["headers"];
-  /** The exact body as text, so that the queue's own page shows the event. */
+  /** The exact body as text, so that the queue's dashboard shows the event; see `base64` for the exception. */
   readonly body: string;
   /** True if `body` is base64, because the body is not UTF-8 or contains a NUL, which PostgreSQL cannot store. */
   readonly base64?: true;
   /**
-   * The trace context of the call that stored the job, for a link from the run. The process that stored the job wrote
-   * it. Its trace id is that of the request if your HTTP instrumentation reads `traceparent`.
+   * The text that `Inbox.around` passed to `store`, usually the trace context of the span that stored the job, so that
+   * the run's span can link to it. If your HTTP instrumentation reads `traceparent`, the sender of the request chooses
+   * the trace id.
    */
   readonly trace?: string;
 }

@@ -20,7 +20,7 @@ function assertCount(value: number | undefined, option: string, least: number): 
 }
 
 /**
- * For queues: checks the parameter of `InboxAdmin.list`.
+ * For queues: validates the parameter of `InboxAdmin.list`.
  *
  * @throws ReceiverConfigError `invalid_option`, `unknown_option`
  *
@@ -50,7 +50,7 @@ export function assertQuery(query: InboxQuery): void {
 }
 
 /**
- * For queues: checks the parameter of `InboxAdmin.release`.
+ * For queues: validates the parameter of `InboxAdmin.release`.
  *
  * @throws ReceiverConfigError `invalid_option`, `unknown_option`
  *
@@ -79,8 +79,8 @@ export function assertRelease(options: ReleaseOptions): void {
 const countEveryMs = 200;
 
 /**
- * For queues: runs dead letters again, one after another, at the rate in `options`, until the limit is reached, too
- * many have failed again, or the signal is aborted.
+ * For queues: runs dead letters again, one after another, at the rate in `options`, until none is left, the limit is
+ * reached, too many have failed again, or the signal is aborted.
  *
  * @param letters returns the dead letters of this type that exist at the start, oldest first. Letters that die again
  *   are not included
@@ -133,7 +133,7 @@ export async function releaseLetters(
  * For queues: returns the members of an entry that come from the data of its job. The data may be anything, because
  * another application may have stored them.
  *
- * @param storedAt when the job was stored, in epoch milliseconds
+ * @param storedAt when the job was stored, in epoch milliseconds; replaces a missing `receivedAt`
  *
  * @example
  * ```ts
@@ -193,7 +193,7 @@ const unstorable = /[\0\p{Cs}]/u;
  */
 export function assertPartition(partition: unknown): asserts partition is string | undefined {
   if (partition === undefined) return;
-  // Longer text does not fit into an index of PostgreSQL.
+  // Longer text may not fit into an index entry of PostgreSQL.
   const isText = typeof partition === "string" && partition !== "" && partition.length <= 500;
   if (isText && !unstorable.test(partition)) return;
   // The value may be a promise, and an unhandled rejection would end the process.

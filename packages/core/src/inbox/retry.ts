@@ -1,11 +1,17 @@
 import { assertOptions, assertValid } from "../checks.js";
 import { isWhole } from "../lib/is-whole.js";
 
-/** The attempts to run an event, and the delays between them, which double from `firstMs` to `mostMs`, with jitter. */
+/**
+ * The number of attempts to run an event, and the delays between them: they double from `firstMs` to `mostMs`, with
+ * jitter.
+ */
 export interface RetryOptions {
   /** The number of attempts before an event becomes a dead letter, 1 … 1,000. Default 20. */
   readonly limit?: number | undefined;
-  /** The longest delay after the first attempt, in milliseconds, 1 … 86,400,000. Default 1,000. */
+  /**
+   * The longest delay after the first attempt, in milliseconds, 1 … 86,400,000. Default 1,000, or the engine's minimum
+   * if more.
+   */
   readonly firstMs?: number | undefined;
   /** The longest delay, in milliseconds, `firstMs` … 86,400,000. Default: 600,000 (10 min), or `firstMs` if more. */
   readonly mostMs?: number | undefined;
@@ -26,7 +32,10 @@ export interface RetryDelays {
   readonly limit: number;
   readonly firstMs: number;
   readonly mostMs: number;
-  /** Returns the delay after an attempt (1, 2, …), in milliseconds: a random 50 to 100 % of its longest delay. */
+  /**
+   * Returns the delay after an attempt (1, 2, …), in milliseconds: a random 50 to 100 % of the smaller of `mostMs` and
+   * `firstMs` × 2^(attempt − 1).
+   */
   readonly delayMs: (attempt: number) => number;
 }
 

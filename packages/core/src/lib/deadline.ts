@@ -6,7 +6,9 @@ import { isPromise } from "./maybe-promise.js";
 export const wait = (clock: Clock, ms: number): Promise<undefined> =>
   new Promise((resolve) => void clock.after(ms, () => resolve(undefined)));
 
-/** The error with which {@link withDeadline} rejects when the deadline has passed. */
+/**
+ * The error with which {@link withDeadline} rejects when the deadline has passed and the callee has not set `unsent`.
+ */
 export class DeadlineError extends Error {
   readonly #pending: Promise<unknown>;
 
@@ -44,8 +46,9 @@ export class LazySignal implements DeadlineCall {
 }
 
 /**
- * Settles like `work`, or rejects with `unsent` or a `DeadlineError` once `ms` milliseconds have passed. `work` cannot
- * be stopped, only notified through its signal.
+ * Returns the result of `work`. If that is a promise which is pending after `ms` milliseconds, the result rejects with
+ * the call's `unsent`, if set, otherwise with a `DeadlineError`. `work` cannot be stopped, only notified through its
+ * signal.
  */
 export function withDeadline<T>(
   clock: Clock,

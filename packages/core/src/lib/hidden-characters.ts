@@ -1,6 +1,7 @@
 /**
- * Matches controls, format characters such as bidirectional and zero-width ones, line and paragraph separators, lone
- * surrogates, and characters that fonts leave out. Variation selectors, which choose an emoji's form, do not match.
+ * Matches control characters, format characters such as bidirectional and zero-width ones, line and paragraph
+ * separators, lone surrogates, and characters that are invisible by default. The variation selectors U+FE00 … U+FE0F do
+ * not match, because they choose an emoji's form.
  */
 export const hiddenCharacters: RegExp =
   /(?![\uFE00-\uFE0F])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}]/gu;

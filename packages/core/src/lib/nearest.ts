@@ -1,6 +1,7 @@
 /**
- * Returns the candidate closest to a misspelled name, if at most `share` of the characters differ, ignoring case.
- * Only the first 64 characters are compared, which bounds the time.
+ * Returns the candidate closest to a misspelled name, ignoring case, or undefined if even that one needs more edits
+ * than `share` of the name's length (default: a third). An edit inserts, removes or replaces one character. Only the
+ * first 64 characters are compared, which bounds the time.
  *
  * @example
  * ```ts
@@ -23,7 +24,7 @@ export function nearest(
   return best?.candidate;
 }
 
-/** Returns the number of characters to insert, remove or replace to turn `from` into `to`. */
+/** Returns the Levenshtein distance: the number of characters to insert, remove or replace to turn `from` into `to`. */
 function edits(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, column) => column);
   for (const letter of from.split("")) {

@@ -1,6 +1,6 @@
 import { tryThen } from "./maybe-promise.js";
 
-/** Wraps a hook so that it never throws: `failed` receives its errors and rejections. */
+/** Wraps a hook so that it never throws: `failed`, which must not throw, receives its errors and rejections. */
 export const neverThrows =
   <Arguments extends unknown[]>(
     hook: (...values: Arguments) => unknown,

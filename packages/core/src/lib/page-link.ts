@@ -1,6 +1,6 @@
 // Code in apps' bundles uses these constants, because `pageLink` would add 9 bytes to each bundle.
 
-/** The address of the folder that contains the documentation's pages. */
+/** The start of the address of each page of the documentation: the root folder of the repository. */
 export const pages = "https://github.com/svc-webhooks/svc-webhooks/blob/main/";
 
 /** The file extension in a page's address. */
@@ -9,7 +9,7 @@ export const extension = ".md";
 /**
  * Returns the address of a page of the documentation.
  *
- * @param path the page's path in the repository, without `.md`; a README has no address of this form
+ * @param path the page's path in the repository, without `.md`; not a README, whose address would differ on a site
  * @param fragment the fragment of a heading on the page
  *
  * @example

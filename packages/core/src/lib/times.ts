@@ -3,13 +3,14 @@ export const retryLaterMs = 5_000;
 /** The deadline of a secret function, in milliseconds. */
 export const secretDeadlineMs = 1_500;
 /**
- * The first and the longest pause between attempts to complete or release a claim, in milliseconds. Pauses double.
+ * The first and the longest pause between attempts to complete or release a claim, in milliseconds. Each pause is twice
+ * the one before it, less a random part.
  */
 export const firstPauseMs = 500;
 export const longestPauseMs = 8_000;
 /** The minimum pause between two log lines about the same cause, in milliseconds. */
 export const linePauseMs = 60_000;
-/** 2^31 − 1: timers with a longer delay fire immediately. */
+/** The longest delay of a timer, in milliseconds: 2^31 − 1. Timers with a longer delay fire immediately. */
 export const longestDelayMs = 2_147_483_647;
 
 /** The earliest accepted time, in epoch milliseconds (March 1973): a smaller number is probably in seconds. */

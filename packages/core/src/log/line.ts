@@ -9,7 +9,7 @@ export type Level = keyof Logger;
 /** A line for the operator. */
 export interface Line {
   readonly level: Level;
-  /** The code of an outcome or a warning. */
+  /** The code of an outcome or a warning, or `notice` for a scheme's notice. */
   readonly code: string;
   /** A description of this case, which may contain external text. */
   readonly message?: string;
@@ -31,7 +31,7 @@ export type Write = (line: Line, omitted: number) => unknown;
 
 const mostKeys = 100;
 
-/** Returns the function that prints the lines of a receiver, at most one per cause and minute. */
+/** Returns the function that prints the lines of a receiver. Limits lines with a key to one per key and minute. */
 export function linePrinter(clock: Clock, write: Write): Print {
   const printed = new Map<string, { readonly at: number; omitted: number }>();
   return (code, ownKey, make) => {
@@ -41,7 +41,7 @@ export function linePrinter(clock: Clock, write: Write): Print {
     if (!isKnown && printed.size >= mostKeys) {
       for (const [old, { at }] of printed) if (now - at >= linePauseMs) printed.delete(old);
     }
-    // Beyond `mostKeys`, all causes of a code share one limit, so that a sender that varies its texts cannot flood
+    // Beyond `mostKeys`, all new keys of a code share one limit, so that a sender that varies its texts cannot flood
     // the log.
     const key = isKnown || printed.size < mostKeys ? ownKey : code;
     const last = printed.get(key);
@@ -103,8 +103,8 @@ function callerOf(logger: Logger): (level: Level, text: string, fields: LogField
 }
 
 /**
- * Returns an error with its stack and its causes. Line breaks in messages are escaped like all control
- * characters, so that a sender's text cannot imitate a line.
+ * Returns the text of an error, with its stack and its causes, up to `depth` levels of them. Line breaks in messages
+ * are escaped like all control characters, so that a sender's text cannot imitate a line.
  */
 function describeFully(error: unknown, depth = 3): string {
   const message = describe(error);

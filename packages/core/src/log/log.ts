@@ -7,7 +7,10 @@ import type { DeliveryFacts, OutcomeCode, Warning } from "../outcome.js";
 import type { Scheme } from "../scheme.js";
 import { linePrinter, type Level, type Print, type Write } from "./line.js";
 
-/** The level of each outcome's line. An outcome without a level is not logged, or another function of `Log` logs it. */
+/**
+ * The level of each outcome's line. Of the outcomes without a level, `processed` and `enqueued` are logged only with
+ * `logProcessed`, `handler_failed` and `parked` have other functions of `Log`, and the rest are not logged.
+ */
 export const levels: Readonly<Record<OutcomeCode, Level | undefined>> = {
   processed: undefined,
   enqueued: undefined,
@@ -45,14 +48,17 @@ export const levels: Readonly<Record<OutcomeCode, Level | undefined>> = {
 const mostTypes = 100;
 const longestType = 200;
 
-/** The description of a case, or a function that returns it. */
+/** The description of a delivery's problem for the log, or a function that returns it. */
 export type Hint = string | (() => string) | undefined;
 
 type SomeFacts = Partial<DeliveryFacts>;
 
-/** Prints the lines of one receiver. Keeps only the types of ignored events and the first subscription id. */
+/**
+ * Prints the lines of one receiver. Keeps the keys of recent lines, the types of ignored events and the first
+ * subscription id in memory.
+ */
 export interface Log {
-  /** Records that a delivery of this subscription was verified. */
+  /** Records that a delivery was verified, and the id of its subscription if it has one. */
   readonly verified: (subscriptionId: string | undefined) => void;
   /** Prints the line of an outcome. `hint` is the problem and its fix in this case. */
   readonly outcome: (code: OutcomeCode, hint: Hint, facts: SomeFacts) => void;
@@ -103,9 +109,9 @@ export function createLog(
       if (!level) return;
       const { type = "" } = facts;
       if (code === "ignored") return ignored(type, facts);
-      // Hints that may vary share the line of their code: a stranger can choose the text of an unverified request's
-      // hint, and a server may put a request id into each of its errors. A store call that reached its deadline has
-      // a line of its own, because the store may report the cause later.
+      // Lines whose hints may vary share the limit of their code: a stranger can choose the hint of an unverified
+      // request, and a server may put a request id into each of its errors. A store call that reached its deadline has
+      // a limit of its own, so that the store's error can still be logged in the same minute.
       const isVerified = facts.deliveryId !== undefined;
       const isForeign =
         !isVerified ||
@@ -151,7 +157,7 @@ export function createLog(
     },
 
     internalError(error, operation) {
-      // The warning `complete_failed` is logged already.
+      // The warning `complete_failed` has already logged this error.
       if (operation === "complete") return;
       const message = `${operation ? `store.${operation} failed: ` : ""}${describe(error)}`;
       print("internal_error", `internal_error ${operation}`, () => ({ level: "error", message }));

@@ -8,7 +8,7 @@ import { targetKey } from "./target-key.js";
 
 const states = new Set<unknown>([undefined, "running", "failed", "parked", "done"]);
 
-/** The number of records that one store call reads. */
+/** The maximum number of records that one store call reads. */
 const batch = 1_000;
 
 /** Reads the states of records, without changing them. */

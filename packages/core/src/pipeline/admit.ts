@@ -31,7 +31,8 @@ export function admit(state: UndecodedDelivery): MaybePromise<Ending | undefined
   if (declaredBytes > maxBodyBytes) return endWith("body_too_large");
 
   const inspection = (scheme?.inspect ?? inspect)(header, state.context.receivedAt);
-  // A scheme of another package may return a promise. If nothing handled its rejection, the process would end.
+  // A scheme of another package may return a promise, although its type forbids that. `andThen` handles its rejection,
+  // which would otherwise end the process.
   return andThen(inspection, ({ problem, hint, claim }) => {
     if (problem) return endWith(problem, hint);
     state.signature = claim;

@@ -14,8 +14,8 @@ import type { DeliveryState } from "./delivery-state.js";
 import { endWith, type Ending } from "./ending.js";
 import { enqueue } from "./enqueue.js";
 
-// The random part of every token: creating one per claim would cost more than the memory store. The first claim sets
-// it, because Workers refuse random numbers at module level.
+// The random part of every token, created once: a random number per claim would cost more than the claim in the memory
+// store. The first claim creates it, because Workers refuse random numbers at module level.
 let tokenPrefix: string | undefined;
 let claimCount = 0;
 
@@ -24,7 +24,7 @@ const otherKey =
 
 /**
  * Stage 5: one atomic store call decides whether this delivery may run. A delivery whose handler runs from a queue is
- * stored there instead; the worker claims it later.
+ * stored in the queue instead. It is claimed when the queue's worker resumes it.
  */
 export function claim(state: DeliveryState): MaybePromise<Ending | undefined> {
   const { config, context, body, bytes } = state;

@@ -12,8 +12,8 @@ import { endWith, type Ending } from "./ending.js";
 const utf8 = /* @__PURE__ */ new TextDecoder("utf-8", { fatal: true });
 
 /**
- * Stage 3: decodes the bytes to an event. Its type comes from the signed body, unless the sender's scheme reads it
- * from a header.
+ * Stage 3: decodes the bytes to an event. Its type comes from the signed body, unless the sender's scheme reads it from
+ * a header. With a scheme, this stage sets the delivery id too.
  */
 export function decode(state: UnroutedDelivery): MaybePromise<Ending | undefined> {
   const { bytes, header, signature } = state;
@@ -24,7 +24,8 @@ export function decode(state: UnroutedDelivery): MaybePromise<Ending | undefined
     const { code, hint, deliveryId, body: event = body, reply } = identified;
     state.reply = reply;
     if (code) return endWith(code, hint);
-    // A scheme of another package may return a promise. If nothing handled its rejection, the process would end.
+    // A scheme of another package may return a promise as the id, although its type forbids that. `andThen` handles its
+    // rejection, which would otherwise end the process.
     return andThen(
       deliveryId,
       (id) => (event && setDeliveryId(state, id)) ?? readEvent(state, event),
@@ -43,7 +44,7 @@ function readEvent(state: UnroutedDelivery, body: SignedBody | undefined): Endin
   return undefined;
 }
 
-/** Returns the JSON object in `bytes`, or undefined. */
+/** Returns the JSON object that `bytes` encode, or undefined if they encode anything else. */
 export function parseBody(bytes: Uint8Array): SignedBody | undefined {
   try {
     const body: unknown = JSON.parse(utf8.decode(bytes));

@@ -28,7 +28,10 @@ export class DeliveryState {
   // Set by `admit` or `restore`.
   header!: HeaderLookup;
   bytes!: Uint8Array;
-  /** The claim of a well-formed signature that has not been verified yet; for the service, its 64 hex digits. */
+  /**
+   * The scheme's claim from the headers, which `verify` checks; for the service, the 64 hex digits of the signature.
+   * Undefined for a resumed delivery.
+   */
   signature: unknown;
 
   // Set by `decode`.
@@ -77,8 +80,8 @@ export class DeliveryState {
   }
 
   /**
-   * Refuses a delivery while `maxConcurrent` others are pending, with a random pause that spreads the senders'
-   * retries.
+   * Returns an ending while `maxConcurrent` other deliveries are pending, unless `resume` runs this one. Its
+   * `Retry-After` is random, which spreads the senders' retries.
    */
   limit(): Ending | undefined {
     return !this.isResumed && this.#pending.isFull()
@@ -86,25 +89,25 @@ export class DeliveryState {
       : undefined;
   }
 
-  /** Counts a verified delivery as pending work, or refuses it during a shutdown or above `maxConcurrent`. */
+  /** Counts a verified delivery as pending work, or returns an ending during `drain` or above `maxConcurrent`. */
   accept(): Ending | undefined {
     const ending = this.#pending.isDraining() ? endWith("draining") : this.limit();
     if (!ending) this.#pending.begin(this.#work);
     return ending;
   }
 
-  /** Passes an error of this run to the caller of `resume`. */
+  /** Passes an error of this run to the `onError` of the `resume` call, if it has one. */
   failed(error: unknown): void {
     neverThrows(() => this.options?.onError?.(error), this.config.onInternalError)();
   }
 
-  /** Registers work that may outlive the response. `drain` waits for it. */
+  /** Registers asynchronous work that may outlive the response, so that `drain` and the platform wait for it. */
   track(work: MaybePromise<unknown>): void {
     if (!isPromise(work)) return;
     const pending = this.#pending;
     const part = this.#work;
     pending.begin(part);
-    // The callback holds no reference to the delivery, because the work may outlive the response by up to a lease.
+    // The callback holds no reference to the delivery, because the retries of a store call may last up to one lease.
     const ended = () => pending.end(part);
     work.then(ended, ended);
     this.keepAlive(work);
@@ -140,7 +143,9 @@ export class DeliveryState {
     this.#lapAt = now;
   }
 
-  /** Returns the outcome, after logging it and reporting it to `observe`. */
+  /**
+   * Returns the outcome, after logging it and reporting it to `observe`. Ends the response's part of the pending work.
+   */
   end(phase: DeliveryReport["phase"], ending: Ending): Outcome {
     const { config, context } = this;
     const receiver = config.name;

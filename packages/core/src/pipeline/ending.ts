@@ -11,7 +11,10 @@ export interface Ending {
   readonly hint: Hint;
 }
 
-/** @param retryAfterMs the pause that an error requests; ignored unless it is a number */
+/**
+ * @param retryAfterMs the time until the next attempt, in milliseconds. Any other value than a number, even undefined,
+ *   means 5 s for a 503 and no `Retry-After` for other statuses
+ */
 export function endWith(code: OutcomeCode, hint?: Hint, retryAfterMs?: unknown): Ending {
   const status = statuses[code];
   // The code may be invalid, because a scheme of another package may return any value.

@@ -9,7 +9,10 @@ import { surround } from "./surround.js";
 /** Thrown if a schema rejects an event. The message lists the issues. */
 export class InvalidEvent extends Error {}
 
-/** Runs the schema of the event's type, then its handler. Throws if the event cannot be processed. */
+/**
+ * Runs the schema of the event's type, then the handler, which `around` wraps. Throws a `PermanentError` without
+ * running either if `maxRuns` is exceeded or `giveUp` is set, and an `InvalidEvent` if the schema rejects the event.
+ */
 export function handle(state: DeliveryState, context: DeliveryContext): MaybePromise<unknown> {
   const { maxRuns, events, around } = state.config;
   if ((context.run ?? 0) > maxRuns) throw new PermanentError(`given up after ${maxRuns} runs`);

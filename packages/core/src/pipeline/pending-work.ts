@@ -4,7 +4,9 @@ import { isWhole } from "../lib/is-whole.js";
 import { longestDelayMs } from "../lib/times.js";
 import { assertOption } from "../texts/assert.js";
 
-/** The number of a delivery's pending parts: its response, its run and the retries of its store calls. */
+/**
+ * The number of a delivery's pending parts: its response, its run, and the retries that complete or release its claim.
+ */
 export interface Work {
   parts: number;
   /** Whether `resume` runs the delivery. A shutdown waits for it, but it does not count toward `maxConcurrent`. */
@@ -16,16 +18,16 @@ export interface PendingWork {
   readonly begin: (work: Work) => void;
   readonly end: (work: Work) => void;
   readonly isDraining: () => boolean;
-  /** Whether `maxConcurrent` deliveries are pending. */
+  /** Whether `maxConcurrent` deliveries are pending, not counting those that `resume` runs. */
   readonly isFull: () => boolean;
   /** Resolves to the number of pending deliveries, as soon as there are none or after `deadlineMs`. */
   readonly drain: (options: { readonly deadlineMs: number }) => Promise<number>;
 }
 
 /**
- * Creates the counters of pending work. A Set of deliveries would cost more (28 instead of 12 µs per delivery): V8
- * links each table that a Set has outgrown to the next, so most deliveries stay in memory until a full garbage
- * collection.
+ * Creates the counters of pending work. Keeping the deliveries in a Set instead would cost more (28 instead of 12 µs
+ * per delivery): V8 links each table that a Set has outgrown to the next, so most deliveries stay in memory until a
+ * full garbage collection.
  */
 export function trackWork(clock: Clock, mostDeliveries: number): PendingWork {
   let deliveries = 0;
@@ -64,7 +66,7 @@ export function trackWork(clock: Clock, mostDeliveries: number): PendingWork {
       const { deadlineMs } = Object(options) as typeof options;
       const ok = isWhole(deadlineMs, 0, longestDelayMs);
       assertOption(ok, "invalid_option", "deadlineMs", deadlineMs, 0, longestDelayMs);
-      // Keeps the process alive until `drain` ends. All other timers let an idle process exit.
+      // Keeps the process alive until `drain` ends. The receiver's other timers let an idle process exit.
       const keepAlive = setInterval(() => {}, longestDelayMs);
       drains += 1;
       try {

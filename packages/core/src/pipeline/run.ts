@@ -10,13 +10,13 @@ import { endWith, type Ending } from "./ending.js";
 import { handle, InvalidEvent } from "./handle.js";
 
 /**
- * Stage 6: runs the handler, then completes or releases the claim. After `handlerTimeoutMs` the sender receives
- * its response, but the run keeps its lease until the handler settles: JavaScript cannot stop it, and no other
- * run may start meanwhile. A run is in one of four states:
+ * Stage 6: runs the handler, then completes or releases the claim. After `handlerTimeoutMs`, the sender receives its
+ * response, but the run keeps its lease until the handler settles or `maxRunMs` have passed: JavaScript cannot stop a
+ * handler, and no other run may start meanwhile. A run is in one of four states:
  *
  * - **running**: the handler is pending. It settles → closing. `handlerTimeoutMs` have passed → responded.
  * - **responded**: as running, but the sender has its response. The handler settles → closing.
- * - **closing**: the lease is no longer kept, and the claim is completed or released → ended. The store refuses the
+ * - **closing**: the lease is no longer renewed, and the claim is completed or released → ended. The store refuses the
  *   completion → closing, to release the claim.
  * - **ended**: the ending is the outcome, or is reported as `settled` if the sender has had its response.
  */
@@ -36,7 +36,7 @@ export function run(state: DeliveryState): MaybePromise<Ending> {
     fail,
   );
   state.track(done);
-  // All asynchronous work has started by now, so if no lease is being kept, none is needed.
+  // All asynchronous user code has started by now. If none is pending, no lease is kept, and no timeout applies.
   if (!stopLease || !isPromise(done)) return done;
   return new Promise((resolve, reject) => {
     respondEarly = resolve;
@@ -68,7 +68,10 @@ export function run(state: DeliveryState): MaybePromise<Ending> {
     respondEarly(endWith("handler_timeout", `${config.handlerTimeoutMs} ms have passed`));
   }
 
-  /** Returns the ending for an error of the handler or its schema. */
+  /**
+   * Resolves to the ending for an error of the handler or its schema. Passes the error to `onError` of `resume` first,
+   * then to `onParked` or, unless the event is invalid, to `onHandlerError`.
+   */
   async function endingOf(error: unknown): Promise<Ending> {
     let problem = error;
     let retryAfterMs: unknown;

@@ -2,9 +2,9 @@ import { andThen, tryThen } from "../lib/maybe-promise.js";
 import type { MaybePromise } from "../store.js";
 
 /**
- * Calls `around` with a function that calls `start`, which runs the handler or stores the delivery: at most once, and
- * never after `around` has ended. The result settles once both have settled, and succeeds only if both do. Otherwise, a
- * missing `return` would acknowledge an event before it is handled or stored.
+ * Calls `around` with a function `run`. `run` calls `start`, which runs the handler or stores the delivery, at most
+ * once and never after `around` has ended. The result settles once `around` and `start` have settled, and succeeds only
+ * if both do. Otherwise, a missing `return` would acknowledge an event before it is handled or stored.
  */
 export function surround(
   start: () => unknown,
@@ -14,7 +14,8 @@ export function surround(
 
   const run = () => {
     if (!result) {
-      // For a handler that calls `run` itself. Creates the error only then, because its stack is expensive.
+      // Applies while `start` runs, in case a handler calls `run` itself. The error is created only in that case,
+      // because its stack is expensive.
       result = () => {
         throw new Error("`run` was called while it was running.");
       };
@@ -24,7 +25,7 @@ export function surround(
   };
   const end = () => {
     if (!result) {
-      // A late call of `run` does nothing: in a timer or a limiter that nothing awaits, an error would end the process.
+      // A late call of `run` does nothing. If it threw where nothing awaits it, as in a timer, the process would end.
       result = () => {};
       throw new Error("`around` ended before it called `run`. Return run().");
     }
@@ -45,7 +46,7 @@ const throwing = (error: unknown) => (): never => {
 /** Calls `work`, and returns a function that returns or throws its result. */
 function resultOf(work: () => unknown): () => unknown {
   try {
-    // Makes a promise of any thenable, because a query builder's query starts again with each call of its `then`.
+    // Converts a thenable to a promise, because each call of a query builder's `then` runs its query again.
     const value = andThen(work(), (ended) => ended);
     // `around` may do something else before it awaits the handler, and an unhandled rejection would end the process.
     void Promise.allSettled([value]);

@@ -31,7 +31,10 @@ const mismatchIn =
   () =>
     describeKeys(config.secret.known(), config.clock.now(), bytes, signature, config.scheme);
 
-/** Counts a verified delivery as pending work, after the service's unsigned headers are read. */
+/**
+ * Reads the service's unsigned headers, then counts the verified delivery as pending work. Returns an ending if the
+ * delivery id is unusable, or if the receiver is draining or full.
+ */
 export function accept(state: UndecodedDelivery): Ending | undefined {
   const { header, context, config } = state;
   if (!config.scheme) {

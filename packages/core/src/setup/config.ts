@@ -61,7 +61,7 @@ export interface Config extends Complete<
 
 const unset = () => undefined;
 
-/** Returns the table row of an option that is parsed after all other options have been checked. */
+/** Returns the table row of an option that the table does not check, because it is parsed later. */
 const parsed = () => [undefined, () => true] as const;
 
 /** Returns the table row of a hook that is undefined by default. JavaScript callers may also pass null. */
@@ -77,8 +77,9 @@ const optionalLimit = () =>
   ] as const;
 
 /**
- * Returns the stores of receivers named `"default"`. A second receiver on such a store needs a name, so that it does
- * not use the first one's records. Global, because ESM and CommonJS may each load a copy of the core.
+ * Returns the set of stores that receivers named `"default"` use. A second receiver on such a store needs a name, so
+ * that it does not use the first one's records. The set is global, because ESM and CommonJS may each load a copy of the
+ * core.
  */
 const unnamed = (): WeakSet<DeliveryStore> =>
   ((globalThis as unknown as Record<symbol, WeakSet<DeliveryStore>>)[
@@ -180,7 +181,8 @@ export function resolveOptions(options: ReceiverOptions<EventSchemas>): Config {
       (onHandlerError ?? lines.handlerError)(error, context),
     internalError,
   );
-  // If `onParked` fails, `onHandlerError` receives only that error, but the log shows the handler's error too.
+  // If `onParked` throws, `onHandlerError` receives only that error. Without `onHandlerError`, the handler's error is
+  // logged first, so that the log contains both.
   const parking = async (error: unknown, context: DeliveryContext) => {
     try {
       await onParked(error, context);

@@ -3,12 +3,12 @@ import { enqueueOf, type StoreInQueue } from "./queued-handler.js";
 import { isObject } from "../lib/is-object.js";
 import { assertOption } from "../texts/assert.js";
 
-/** Handlers by key; `createReceiver` has checked the types of their events. */
+/** Handlers by key. Their events are `unknown` here, because the type of `createReceiver` has checked them. */
 export type RouteTable = Readonly<Record<string, Handler<unknown> | undefined>>;
 
 /**
- * Handlers separated by the kind of key. They are kept in Maps, because the type of an event may be any text, even
- * `email.*` or `constructor`.
+ * Handlers separated by the kind of key, in Maps. The type of an event may be any text: `email.*` must not find a
+ * pattern, and `constructor` must not find a member of `Object.prototype`.
  */
 export interface Routes {
   readonly exact: ReadonlyMap<string, Handler<unknown>>;

@@ -6,7 +6,7 @@ import { assertOption } from "../texts/assert.js";
 export type Schemas = ReadonlyMap<string, StandardSchemaV1>;
 
 /**
- * Returns the schemas by event type.
+ * Validates the option `events` and returns the schemas by event type.
  *
  * @throws ReceiverConfigError `invalid_option`
  */

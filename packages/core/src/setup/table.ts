@@ -7,8 +7,8 @@ export type Complete<Options> = {
 };
 
 /**
- * The default of an option, the check of its value, and the limits of a number. A row may depend on
- * the options of the rows above it.
+ * A row for each option: a function that returns the default, the check of a value, and the limits of a number. It
+ * receives the options of the rows above it, and the value that was passed.
  */
 export type OptionTable<Options> = {
   readonly [Name in keyof Options]-?: (
@@ -47,7 +47,7 @@ export function readOptions<Options>(
     const { [name]: given } = options as Fields;
     const [byDefault, check, min, max] = row(resolved, given);
     const value = given === undefined ? byDefault : given;
-    // A default is not checked, because every default is valid, and an option without a default may be absent.
+    // Only a value that was passed is checked here. A default is valid, or means that the option is absent.
     const ok = given === undefined || check(value, min as number, max as number);
     assertOption(ok, "invalid_option", path ? `${path}.${name}` : name, value, min, max);
     resolved[name] = value;

@@ -3,8 +3,8 @@ import { ReceiverConfigError, type ReceiverConfigErrorCode } from "../errors.js"
 import { isObject } from "../lib/is-object.js";
 
 /**
- * Throws unless `ok`. The text depends on the code and the option; of `found`, it shows only numbers and option
- * names.
+ * Throws a `ReceiverConfigError` unless `ok`. The text depends on the code and the option; of `found`, it shows only
+ * numbers and option names.
  */
 export function assertOption(
   ok: unknown,
@@ -18,9 +18,8 @@ export function assertOption(
 }
 
 /**
- * For adapters and stores: asserts that `options` is an object whose members are all in `names`, because a
- * misspelled option must not silently become its default. `path` is the option that has these members; default:
- * none.
+ * For adapters and stores: asserts that `options` is an object whose members are all in `names`, because a misspelled
+ * option would otherwise be ignored silently. `path` is the option that has these members; default: none.
  *
  * @throws ReceiverConfigError `invalid_option` if it is not an object, `unknown_option` for another
  *   member

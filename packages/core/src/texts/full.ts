@@ -29,7 +29,7 @@ const fixes: Readonly<Record<string, string>> = {
   query: "Pass an options object.",
   on: 'Add at least one handler, such as on: { "*": (event) => ... }.',
   store: "Pass memoryStore(), redisStore(client) or another DeliveryStore.",
-  clock: "Omit it, or pass an object with now, monotonic and after.",
+  clock: "Pass an object with the methods now, monotonic and after.",
   events: "Pass an object that maps event types to schemas.",
   "events[]": "Pass a Standard Schema, such as one from zod, valibot or arktype.",
   logProcessed: "Pass true or false.",
@@ -100,7 +100,8 @@ export const advise: Advise = (code, scheme) => {
 };
 
 export const suggest: Suggest = (type, keys) => {
-  // Only a fifth may differ, because types share prefixes: a third turns `email.opened` into `email.sent`.
+  // At most a fifth of the characters may differ. Types share prefixes: with a third, `email.opened` would suggest
+  // `email.sent`.
   const near = nearest(type, keys, 1 / 5);
   return near ? `Did you mean ${JSON.stringify(near)}?` : "";
 };
@@ -126,7 +127,7 @@ function kindOf(value: unknown): string {
   // This is checked before options, because Node's requests have an `on`.
   if ("headers" in value || "req" in value) return "a request: `webhooks` itself was mounted";
   if ("secret" in value || "on" in value) return "an options object";
-  // The client returns secrets in such an object.
+  // `@svc-webhooks/client` returns secrets in such an object.
   if ("reveal" in value) return "masked: reveal() returns its text";
   return Array.isArray(value) ? "an array" : "an object without the required members";
 }
@@ -167,7 +168,7 @@ function keyProblem(key: unknown): string {
 
 type ReadSecret = Secret & { readonly bytes: Uint8Array };
 
-/** Returns whether `found` is a list of parsed keys. A list in place of one key has not been parsed. */
+/** Returns whether `found` is a list of parsed keys. A list that was passed in place of one key is not. */
 const isReadList = (found: unknown): found is readonly ReadSecret[] =>
   Array.isArray(found) && found.every((one) => isObject(one) && "bytes" in one);
 

@@ -3,9 +3,9 @@ import type { OutcomeCode, Warning } from "../outcome.js";
 import type { Scheme } from "../scheme.js";
 
 /**
- * Returns the text of a `ReceiverConfigError`: what was found, its likely cause and the fix. `found` is the refused
- * value, which may be a key, so only a number is quoted; with `unknown_option`, it is the list of valid names.
- * `min` and `max` are the limits of a number.
+ * Returns the text of a `ReceiverConfigError`: the problem, its likely cause and the fix. `found` is the refused value,
+ * which may be a key, so only a number is quoted; with `unknown_option`, it is the list of valid names. `min` and `max`
+ * are the limits of a number.
  *
  * `#texts` selects the file that implements this type on the platform: bundles for edge platforms,
  * whose size is limited, leave the explanations out.
@@ -20,15 +20,16 @@ export type Explain = (
 
 /**
  * Returns the sentences that end a line: the likely cause and the fix of an outcome or a warning. `never_verified`
- * is the cause if no delivery has been verified yet. With a scheme, the sentences name its sender and headers.
+ * selects the cause of a refusal while no delivery has been verified yet. With a scheme, the sentences name its sender
+ * and headers.
  */
 export type Advise = (code: OutcomeCode | Warning | "never_verified", scheme?: Scheme) => string;
 
-/** Returns whether a text is the API key in this process's environment. */
+/** Returns whether a text is the API key in this process's environment; always false on edge platforms. */
 export type IsApiKey = (text: string) => boolean;
 
-/** Returns whether a developer reads the output of this process in a terminal. */
+/** Returns whether stdout is a terminal and `NODE_ENV` is not `production`; always false on edge platforms. */
 export type IsDevelopment = () => boolean;
 
-/** Returns a question that names the handler key closest to the type, or empty text. */
+/** Returns a question that names the handler key closest to the type, or empty text if none is close. */
 export type Suggest = (type: string, keys: readonly string[]) => string;
