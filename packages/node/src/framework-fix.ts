@@ -12,8 +12,9 @@ const fixes = {
 };
 
 /**
- * Returns the fix for the framework that called the handler, or undefined for any other. The stack shows the
- * framework unless a bundler moved its code; NestJS 12 and Fastify 5 leave no trace on the request.
+ * Returns the fix for the framework that called the handler, or undefined for any other. Reads the stack, because
+ * NestJS 12 and Fastify 5 leave no trace on the request. The stack does not show the framework if a bundler moved its
+ * code.
  */
 export function frameworkFix(): string | undefined {
   const { stackTraceLimit } = Error;

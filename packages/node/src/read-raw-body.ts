@@ -27,7 +27,8 @@ export interface Reading {
  * Resolves to the exact bytes of a request's body: those that middleware kept in `req.body` or `req.rawBody`, otherwise
  * those of the stream if nothing has read it yet, even if `req.body` contains some other value.
  *
- * @param limit the maximum size, in bytes; reading stops as soon as more have arrived
+ * @param limit the maximum size of a body that is read from the stream, in bytes; reading stops as soon as more have
+ *   arrived
  * @param call the second argument of a receiver's body reader: once `call.signal` is aborted, or if it is already,
  *   reading stops and the bytes are released; default: reading is not stopped
  * @throws BodyError as a rejection: `body_too_large` (also for more than 1,024 pieces plus one for every 64 bytes),

@@ -18,8 +18,8 @@ export type NodeHandler = (request: IncomingMessage, response: ServerResponse) =
 
 export interface NodeOptions {
   /**
-   * The advice that is logged with `body_unavailable`. Adapters that use `webhooks` pass the fix for their framework.
-   * Default: advice to let the receiver read the request first. Errors: `invalid_option`.
+   * The fix that ends the log line of `body_unavailable`, as a clause without a period. Adapters that use `webhooks`
+   * pass the fix for their framework. Default: "let the receiver read the request first". Errors: `invalid_option`.
    */
   readonly fix?: string | undefined;
 }
@@ -101,9 +101,11 @@ function send(
   outcome: Outcome,
   framing: Record<string, string>,
 ): void {
-  // Sends nothing if the client has disconnected, or if other code has responded or will do so.
+  // Sends nothing if the client has disconnected, if other code has ended the response, or if other code has sent the
+  // headers in the meantime and will end it.
   if (response.destroyed || response.writableEnded || response.headersSent !== isBegun) return;
-  // The response is built for every request, because a wrapped receiver may change any part of an outcome.
+  // The response is built for each request and not cached, because a wrapped receiver may change any part of an
+  // outcome.
   const { status, headers, body } = answer(outcome);
   if (isBegun) {
     const error = new Error("middleware sent the headers");
