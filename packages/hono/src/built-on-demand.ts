@@ -20,7 +20,8 @@ export function builtOnDemand(make: (c: Context) => unknown): (c: Context) => Re
     on: { "*": () => {} },
   });
 
-  // The stand-in calls this only if the method, the encoding and the service's signature, if any, are valid.
+  // The stand-in calls this only if the method, the encoding and the form of the service's signature, if any, are
+  // valid.
   const build = async (c: Context): Promise<Uint8Array> => {
     try {
       receiver ??= checked(make(c));
