@@ -9,8 +9,8 @@ import {
 
 /**
  * Schemas for the event types named in the interface document. Pass them as the `events` option of `createReceiver`.
- * Only its `type` can make an event invalid. Spread the map to add your own types:
- * `{ ...emailEvents, "email.bounced": z.looseObject({ … }) }`.
+ * Only the `type` of an event can make it invalid. Spread the map to add your own types: `{ ...emailEvents,
+ * "email.bounced": z.looseObject({ … }) }`.
  *
  * @example
  * ```ts
