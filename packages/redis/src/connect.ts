@@ -19,7 +19,7 @@ function connectionOf(client: RedisClient | Connection): Connection | undefined 
   // JavaScript callers may pass anything, and `in` throws for primitives.
   if (typeof client !== "object" || client === null) return undefined;
   if ("run" in client) return client;
-  // Checks state properties too, because transactions, such as `client.multi()`, have the commands without them.
+  // Checks a state property too: a transaction, such as the result of `client.multi()`, has the commands but no state.
   if ("evalSha" in client && "isOpen" in client) return overNodeRedis(client);
   if ("evalsha" in client && "status" in client) return overIoredis(client);
   return undefined;

@@ -3,12 +3,12 @@ import { leaver } from "./health/replica.js";
 import { ifUnknown } from "./scripts.js";
 import { watchSilence, type Link } from "./health/silence.js";
 
-/** The members of ioredis 5 and 6 that the store uses: `Redis` (also with Sentinel) and `Cluster`. */
+/** The members that the store uses of an ioredis 5 or 6 client: a `Redis`, with or without Sentinel, or a `Cluster`. */
 export interface IoredisClient extends IoredisNode {
   connect(): Promise<unknown>;
   evalsha(sha1: string, keys: number, ...rest: string[]): Promise<unknown>;
   eval(source: string, keys: number, ...rest: string[]): Promise<unknown>;
-  /** Returns the nodes. Present only in clusters. */
+  /** Returns the nodes that have this role. Present only in clusters. */
   nodes?(role: "master"): readonly IoredisNode[];
   /** The connection's stream. Absent in clusters. */
   readonly stream?: { readonly writable: boolean };
@@ -23,7 +23,8 @@ export interface IoredisNode {
 
 export function overIoredis(client: IoredisClient): Connection {
   const silence = watchSilence(() => (client.nodes?.("master") ?? [client]).map(linkOf));
-  // Checks the stream too: a connection that is being replaced stays `ready` until it closes, and calls would wait.
+  // Checks the stream too: while a connection is being replaced, its status stays `ready` until it closes, and calls
+  // would wait for the new one.
   const isReady = () => client.status === "ready" && client.stream?.writable !== false;
   const ready = async () => {
     // With `lazyConnect`, the first call connects the client, because nothing else does.
@@ -31,7 +32,7 @@ export function overIoredis(client: IoredisClient): Connection {
     if (!isReady()) throw silence.notConnected(` (${client.status})`);
   };
   const leaveReplica = leaver(client, isReady, () => client.disconnect(true));
-  /** The keys of pending calls. */
+  /** The first key of each pending call. Only `peek` has several. */
   const pending = new Set<string>();
   const watch = (key: string, reply: Promise<unknown>, onError: (error: unknown) => unknown) => {
     pending.add(key);
@@ -48,9 +49,9 @@ export function overIoredis(client: IoredisClient): Connection {
           client.evalsha(sha1, keys.length, ...keys, ...args),
           ifUnknown(inFull, leaveReplica),
         );
-      // While a call with this key is pending, the next one is sent in any state: ioredis resends pending calls after
-      // it has reconnected, so a release is queued behind its claim. Otherwise, the claim would be granted and never
-      // released.
+      // While a call with this key is pending, the next one is sent even if the client is not ready: ioredis sends
+      // pending calls again once it has reconnected, so a release is queued behind its claim. If the release were
+      // rejected instead, the claim could be granted after it and would keep its lease.
       return isReady() || pending.has(key) ? send() : ready().then(send);
     },
     async setting(name) {

@@ -3,10 +3,10 @@ import { leaver } from "./health/replica.js";
 import { ifUnknown } from "./scripts.js";
 import { watchSilence, type Link } from "./health/silence.js";
 
-/** The members of node-redis 5 and 6 that the store uses: clients, clusters and Sentinel clients. */
+/** The members that the store uses of a node-redis 5 or 6 client: a single client, a cluster or a Sentinel client. */
 export interface NodeRedisClient {
   readonly isOpen: boolean;
-  /** Whether the client is ready. Present in clusters since node-redis 6. */
+  /** Whether the client is ready. Clusters have this property only since node-redis 6. */
   readonly isReady?: boolean;
   evalSha(sha1: string, options: NodeRedisScriptOptions): Promise<unknown>;
   eval(source: string, options: NodeRedisScriptOptions): Promise<unknown>;
@@ -41,10 +41,10 @@ export function overNodeRedis(client: NodeRedisClient): Connection {
   const isReady = () => client.isReady ?? client.isOpen;
   const silence = watchSilence(linksOf(client, isReady));
   const leaveReplica = leaver(client, isReady, () => {
-    // The server closes the connection, and the client reconnects as if the connection had broken. Unlike `destroy`,
-    // this does not reject pending commands.
+    // QUIT makes the server close the connection, and the client reconnects as if the connection had broken. Unlike
+    // `destroy`, QUIT does not reject pending commands.
     const leaving = client.masters
-      ? // READWRITE makes a replica of a cluster reply with MOVED to later calls, which the client follows itself.
+      ? // After READWRITE, a cluster's replica replies to later calls with MOVED, which the client follows itself.
         client.masters.map((master) => master.client?.sendCommand(["READWRITE"]))
       : // Sentinel clients need no command, because they reconnect by themselves.
         isNode(client)
@@ -70,7 +70,7 @@ export function overNodeRedis(client: NodeRedisClient): Connection {
 
 const isSentinel = (client: object): client is NodeRedisSentinel => "getMasterNode" in client;
 
-/** Returns whether a client is a single node. Other kinds of clients have other parameters of `sendCommand`. */
+/** Returns whether this is a single client. In clusters and Sentinel clients, `sendCommand` has other parameters. */
 const isNode = (client: NodeRedisClient): client is NodeRedisClient & NodeRedisNode =>
   "sendCommand" in client && !client.masters && !isSentinel(client);
 
@@ -87,7 +87,7 @@ function linksOf(client: NodeRedisClient, isReady: () => boolean): () => readonl
     };
     return () => [link];
   }
-  // The link is created immediately, because it tracks the state of the connection from now on.
+  // The link is created now, because it learns the connection's state from events and must not miss any.
   if (isNode(client)) linkOf(client);
   return () =>
     isNode(client)
@@ -95,7 +95,7 @@ function linksOf(client: NodeRedisClient, isReady: () => boolean): () => readonl
       : (client.masters ?? []).flatMap(({ client: node }) => (node ? linkOf(node) : []));
 }
 
-/** One link per connection, because stores can share a client. */
+/** The link of each connection. Stores that share a client share its links. */
 const links = new WeakMap<NodeRedisNode, Link>();
 
 function linkOf(node: NodeRedisNode): Link {
@@ -107,7 +107,7 @@ function linkOf(node: NodeRedisNode): Link {
   node.on("ready", () => (isGreeting = false));
   node.on("reconnecting", () => (isGreeting = false));
   const connect = () => {
-    // Fails if the application has reconnected in the meantime, so the error is ignored.
+    // The error is ignored: the application may have reconnected the client in the meantime.
     node.connect().catch(() => {});
   };
   const link = {

@@ -22,21 +22,25 @@ export interface RedisStoreOptions {
 /** The store that {@link redisStore} returns. */
 export interface RedisStore extends DeliveryStore {
   /**
-   * Resolves to the conditions that endanger records, one text each: a replica, missing rights, clock drift, eviction,
-   * no persistence. Rejects if Redis is unreachable.
+   * Resolves to the conditions that endanger records, one text each, or to an empty list: a replica, missing rights,
+   * clock drift, eviction, no persistence, settings that cannot be read. In a cluster, it checks only one node. Rejects
+   * if Redis is unreachable.
    *
-   * @param call default: a signal that is aborted after 5 s
+   * @param call passed to your own `Connection`; clients of ioredis and node-redis do not use it. Default: a signal
+   *   that is aborted after 5 s
    */
   check(call?: StoreCall): Promise<readonly string[]>;
 }
 
 /**
- * Keeps records in Redis 6.2 or newer, shared by all processes that use the same server or cluster. Each delivery has
- * one key, and each call runs one script that uses the server's clock. You own the client: connect it, listen for its
- * errors and close it.
+ * Keeps records in Redis 6.2 or newer, shared by all processes that use the same server or cluster and the same
+ * `prefix`. Each record has one key, and each call that changes it runs one script, which uses the server's clock. You
+ * own the client: connect it, listen for its errors and close it.
  *
- * While the client is not connected, every call rejects immediately, regardless of the client's offline queue: the
- * outcome is `store_unavailable` (503), and the sender retries.
+ * While the client is not connected, calls reject immediately, even if the client has an offline queue. If a claim is
+ * rejected, the outcome is `store_unavailable` (503), and the sender retries; `onStoreError` can change that. With
+ * ioredis, two kinds of calls wait for the connection: the first call with `lazyConnect`, which connects the client,
+ * and a call for a record whose previous call is pending.
  *
  * @param client a client of ioredis 5 or 6 (`Redis`, `Cluster`) or node-redis 5 or 6 (client, cluster), or your own
  *   `Connection` to a server that runs Lua scripts
@@ -68,7 +72,9 @@ export function redisStore(
   const { prefix = "svc-webhooks:" } = options;
   assertValid(typeof prefix === "string", "prefix", "`prefix` must be a string.");
   const connection = connect(client);
-  /** Whether the server is a cluster, in which one script cannot read keys of different slots. */
+  /**
+   * Whether a `peek` has failed because its keys were in different slots of a cluster, which one script cannot read.
+   */
   let hasSlots = false;
   const run = (
     script: scripts.Script,
@@ -100,7 +106,7 @@ export function redisStore(
           [],
           call,
         );
-      // The client sends these calls without waiting for replies, as one pipeline per node.
+      // No call waits for another's reply, so the client sends them as one pipeline per node.
       const readEach = async () => (await Promise.all(keys.map((key) => read([key])))).join("");
       if (hasSlots) return statesOf(await readEach(), keys.length);
       const reply = await read(keys).catch((error: unknown) => {
@@ -115,7 +121,7 @@ export function redisStore(
   };
 }
 
-// Each argument costs time in the client, so a call passes only the arguments that its script reads.
+// Each argument costs time in the client, so trailing arguments that a script does not use are omitted.
 const times = ({ token, leaseMs, retainMs }: ClaimRequest) => [
   token,
   String(leaseMs),

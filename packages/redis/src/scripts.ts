@@ -15,9 +15,9 @@ export interface Script {
  *   p<lineage> <fence>                          parked
  *   d<lineage>                                  done; the fence is no longer needed
  *
- * Times are milliseconds of the server's clock. ARGV: token, leaseMs, retainMs, lineage, to. Arguments
- * that a script does not read are omitted. Each command names its keys as `KEYS[…]`: clusters of some cloud
- * providers refuse variables there.
+ * Times are milliseconds of the server's clock. ARGV: token, leaseMs, retainMs, lineage (in `claim`: takeParked), to.
+ * Trailing arguments that a script does not read are omitted. Each command receives its key as `KEYS[…]`, because the
+ * clusters of some cloud providers reject a variable there.
  */
 const read = `
 local token, leaseMs, retainMs = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -54,8 +54,9 @@ const bare = (source: string): Script => ({
 const script = (body: string): Script => bare(`${read}${body}`);
 
 /**
- * Claims the record. Returns `c<fence> <run>`, followed by ` t` if a run without a result was taken over,
- * `b<milliseconds left>` while another lease is live, or `d<lineage>` or `p<lineage>` for a final record.
+ * Claims the record. Returns `c<fence> <run>`, followed by ` t` if the lease of the previous run ended without a
+ * result; `b<milliseconds left>` while another claim holds a live lease; `d<lineage>` if the record is done; or
+ * `p<lineage>` if it is parked and `takeParked` is not set.
  */
 export const claim: Script = script(`
 local takeParked = ARGV[4]
@@ -77,7 +78,7 @@ end
 return string.format('c%d %d', fence, run) .. takenOver
 `);
 
-/** Marks the record as done, and returns `owner`, `late`, `restored` or `already`. */
+/** Marks the record as done, and returns a `CompleteResult`. */
 export const complete: Script = script(`
 if state == 'd' then
   redis.call('PEXPIRE', KEYS[1], retainMs)
@@ -111,8 +112,8 @@ return redis.call('DEL', KEYS[1])
 `);
 
 /**
- * Returns one letter per key: the state of its record, `f` if the lease has ended, or `-` if there is no record.
- * Changes nothing.
+ * Returns one letter per key: the state of its record, where a run whose lease has ended counts as failed (`f`), or `-`
+ * if there is no record. Returns an error if a value is not a record. Changes nothing.
  */
 export const peek: Script = bare(`
 local time = redis.call('TIME')
@@ -131,7 +132,10 @@ end
 return table.concat(states)
 `);
 
-/** Returns the server's time in epoch milliseconds, a space, and the error if the server rejects writes. */
+/**
+ * Deletes the key. Returns the server's time in epoch milliseconds, a space, and the error if the deletion was
+ * rejected.
+ */
 export const probe: Script = bare(`
 local time = redis.call('TIME')
 local written = redis.pcall('DEL', KEYS[1])
@@ -140,8 +144,8 @@ return now .. (type(written) == 'table' and written.err or '')
 `);
 
 /**
- * Returns an error handler for a call by hash. It sends the script in full if the server does not have it, and passes
- * any other error to `leaveReplica`.
+ * Returns an error handler for a call by hash. If the server does not have the script, the handler sends it in full. It
+ * passes any other error to `leaveReplica`.
  */
 export const ifUnknown =
   (sendInFull: () => Promise<unknown>, leaveReplica: (error: unknown) => never) =>

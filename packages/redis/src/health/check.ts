@@ -8,14 +8,14 @@ const toleratedDriftMs = 1_000;
 const rightsText = "The README of @svc-webhooks/redis lists the required ACL.";
 
 /**
- * Returns whether an error message reports a forbidden command. Redis 6.2 and 7.0 word it differently for a command in
- * a script.
+ * Returns whether an error message reports that the user may not run a command. If a script runs the command, the
+ * wording differs between Redis 6.2 and 7.0.
  */
 const isForbidden = (message: string): boolean =>
   /NOPERM|can't run this command|ACL failure/.test(message);
 
 /**
- * Lists the conditions that endanger records, one text each. `key` must not belong to a record, because the check
+ * Resolves to the conditions that endanger records, one text each. `key` must not belong to a record, because the check
  * deletes it.
  */
 export async function checkServer(

@@ -3,8 +3,9 @@ import { leave } from "./leave.js";
 export const messageOf = (error: unknown): string => String((error as Error | undefined)?.message);
 
 /**
- * Returns a function that reconnects a ready client when a replica rejects a write. After a failover that keeps
- * connections open, the client would otherwise use the demoted primary forever.
+ * Returns an error handler that throws the error again. If a replica has rejected a write and the client is ready, the
+ * handler first calls `reconnect`, at most every 5 s. After a failover that keeps connections open, the client would
+ * otherwise use the demoted primary forever.
  */
 export const leaver =
   (client: object, isReady: () => boolean, reconnect: () => void) =>

@@ -1,19 +1,22 @@
 import { WebhookError } from "@svc-webhooks/core";
 import { leave } from "./leave.js";
 
-/** A client's connection: its only one, or the one to a cluster node. */
+/** A connection of a client: its only one, or the one to a cluster node. */
 export interface Link {
   /** The object by which the client identifies the connection. */
   readonly id: object;
-  /** Returns whether the server has accepted the connection, even if it has not sent anything yet. */
+  /** Returns whether the server has accepted the connection, even if the server has not sent anything yet. */
   readonly isOpen: () => boolean;
-  /** Sends a command that servers execute in any state. */
+  /** Sends a command that a server executes even while it loads its data or is a replica without a primary. */
   readonly ask: () => Promise<unknown>;
   readonly reconnect: () => void;
 }
 
 export interface SilenceWatch {
-  /** Watches a call that was sent. If the call fails, settles like `onError`. Calls `onEnd` before it settles. */
+  /**
+   * Watches a call that was sent, and settles like it. If the call fails, settles like `onError` instead. Calls `onEnd`
+   * first.
+   */
   readonly over: (
     reply: Promise<unknown>,
     onError: (error: unknown) => unknown,
@@ -26,7 +29,10 @@ export interface SilenceWatch {
 /** A liveness probe whose reply is pending on a connection. */
 interface Question {
   ticks: number;
-  /** Whether the client itself has rejected the probe, for example because its queue is full. */
+  /**
+   * Whether the probe was rejected while the connection was open, for example because the client's queue is full. The
+   * next tick sends the probe again.
+   */
   isUnsent: boolean;
 }
 
@@ -41,8 +47,8 @@ interface Batch {
 
 const tickMs = 250;
 /**
- * The number of ticks to wait for a reply: at least 1.5 s. Ticks measure only the time in which this process runs: if
- * it is blocked, that counts as one tick, and data that arrived meanwhile is read before the next tick.
+ * The number of ticks to wait for a reply: at least 1.5 s. Ticks measure only the time in which this process runs:
+ * however long it is blocked, that counts as one tick, and data that arrived meanwhile is read before the next tick.
  */
 const patience = 7;
 
@@ -51,17 +57,17 @@ const patience = 7;
  * closes them, after minutes or never. The watch is in one of three states:
  *
  * - **idle**: no call and no probe is pending, so no timer runs. A call is sent → counting. A call is rejected because
- *   no connection is ready → asking.
+ *   no connection is ready, but one is open → asking.
  * - **counting**: calls are pending, and each tick counts for those that were sent before it. The oldest of them has
- *   had no reply for 1.5 s → asking. All have ended → idle.
- * - **asking**: a probe was sent on every open connection. A connection that replies is healthy; one that does not
- *   reply within 1.5 s is replaced. When none is left → counting or idle.
+ *   had no reply for at least 1.5 s → asking. All have ended → idle.
+ * - **asking**: a probe was sent on every open connection. A connection that replies is healthy; one that has not
+ *   replied for at least 1.5 s is replaced, but at most every 5 s. No probe is pending any more → counting or idle.
  *
- * The watch depends neither on a call's deadline, which the receiver's clock measures, nor on a second call.
+ * The watch does not need a call's deadline, which the receiver's clock measures. A single call is enough to start it.
  */
 export function watchSilence(links: () => readonly Link[]): SilenceWatch {
   let batch: Batch | undefined;
-  /** The batches with pending calls, the oldest first. */
+  /** The batches, the oldest first. Each tick removes those without pending calls. */
   let batches: Batch[] = [];
   const asked = new Map<object, Question>();
   let timer: NodeJS.Timeout | undefined;
@@ -124,7 +130,7 @@ export function watchSilence(links: () => readonly Link[]): SilenceWatch {
     over(reply, onError, onEnd) {
       const sentIn = batch ?? begin();
       sentIn.pending += 1;
-      // All handlers share one promise, because every additional promise slows down each call.
+      // A single `then` does everything, because every additional promise slows down the call.
       return reply.then(
         (value) => {
           sentIn.pending -= 1;
