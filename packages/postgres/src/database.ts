@@ -7,8 +7,8 @@ export type Row = Readonly<Record<string, unknown>>;
  * Runs one statement, in which `$1`, `$2`, … stand for the values, and resolves to its rows. Rejects with the
  * database's error, or with an error whose `cause` is that error. Must not run inside another transaction.
  *
- * @param call passed by the receiver. When its signal is aborted, stop waiting for a connection and throw a
- *   `WebhookError` `not_sent`, or close the connection that does not reply
+ * @param call passed by the receiver; undefined for calls of the application. When its signal is aborted, stop waiting
+ *   for a connection and throw a `WebhookError` `not_sent`, or close the connection that does not reply
  */
 export type Query = (
   text: string,
@@ -36,7 +36,10 @@ export const unexpected = (call: string, reply: string): Error =>
     `PostgreSQL returned an unexpected reply to ${call}: ${JSON.stringify(reply.slice(0, 50))}. If the client transforms values, pass another client.`,
   );
 
-/** Parses the JSON that follows an `f`. Without the letter, some clients would parse the JSON themselves. */
+/**
+ * Parses a reply that consists of the letter `f` and JSON. Without the letter, some clients would parse the JSON
+ * themselves.
+ */
 export function factsOf(rows: unknown): unknown {
   const reply = replyOf(rows);
   if (!reply.startsWith("f{")) throw unexpected("a check", reply);
@@ -94,7 +97,9 @@ export interface TransactionOptions {
    * in one message with the commit.
    */
   readonly mark?: string | undefined;
-  /** The idle timeout that `first` sets, in milliseconds, for clients that limit transactions themselves. */
+  /**
+   * The idle timeout that `first` sets, in milliseconds, for clients that limit transactions themselves. 0: no timeout.
+   */
   readonly idleTimeoutMs: number;
   /**
    * Aborted if the server does not reply in time to `first` or to the end of the transaction, or if the lease ends
@@ -112,9 +117,9 @@ export const plain: TransactionOptions = {
 /**
  * Returns the first statement of a transaction.
  *
- * @param idleMs how long the server waits for a statement before it closes the session, so that a frozen process keeps
- *   no rows locked
- * @param mark hexadecimal digits and a number
+ * @param idleMs how long the server waits for a statement before it closes the session, in milliseconds, so that a
+ *   frozen process does not keep rows locked
+ * @param mark hexadecimal digits and a number, separated by a space. Default: an empty mark
  */
 export const firstStatement = (idleMs: number, mark = ""): string =>
   `select pg_catalog.txid_current()::pg_catalog.text as reply, pg_catalog.pg_backend_pid() as pid, pg_catalog.set_config('idle_in_transaction_session_timeout', '${Math.ceil(idleMs)}', true), pg_catalog.set_config('svc_webhooks.run', '${mark}', true)`;

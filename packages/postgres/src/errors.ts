@@ -4,8 +4,8 @@ import { defaultSchema, type Schema } from "./schema/schema.js";
 
 /**
  * Thrown by `transaction`, with code `transaction_lost`, if this run no longer owns the delivery: another run has taken
- * over, the delivery is already completed, or the store has no record of it. Nothing in the transaction was written.
- * Let the handler reject with it: the sender's next attempt then receives the right response.
+ * over, this run was released, the delivery is already completed, or the store has no record of it. Nothing in the
+ * transaction was written. Let the handler reject with it: the sender's next attempt then receives the right response.
  */
 export class TransactionLost extends WebhookError<"transaction_lost"> {
   override readonly name = "TransactionLost";

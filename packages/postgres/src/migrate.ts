@@ -89,7 +89,8 @@ export async function migrate(db: PostgresClient, options: MigrateOptions = {}):
   try {
     if (await isCurrent(database.query)) return false;
     return await apply().catch((error: unknown) => {
-      // Tries again: with a stricter isolation level, the snapshot may be older than the schema of another process.
+      // Tries once more: if the isolation level is stricter than "read committed", the transaction may not see a schema
+      // that another process has just created.
       if (isTransient(error)) return apply();
       throw error;
     });
@@ -108,8 +109,8 @@ const locked = (schema: string, cause: unknown) =>
   );
 
 /**
- * Waits until no other `migrate` is running. The timeout also limits table locks, because the store's calls queue
- * behind a `migrate` that waits for a lock.
+ * Waits until no other `migrate` of this schema is running. The timeout also limits table locks, because the store's
+ * calls queue behind a `migrate` that waits for a lock.
  */
 const lock =
   "select pg_catalog.set_config('lock_timeout', '10s', true), pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended($1::pg_catalog.text, 0::pg_catalog.int8))::pg_catalog.text";

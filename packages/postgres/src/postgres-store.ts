@@ -24,9 +24,9 @@ export interface PostgresStoreOptions {
    */
   readonly schema?: string | undefined;
   /**
-   * Whether a claim waits until the server has written it to disk. Default false: if a server crash loses a claim, a
-   * second run can start, but `transaction` commits only one of the two runs. Completions always wait. Set it to true
-   * if your handlers do not use `transaction`. Errors: `invalid_option`.
+   * Whether a claim waits until the server has written it to disk, as completions do unless `synchronous_commit` is
+   * off. Default false: a server crash can lose a claim, so that a second run starts, but `transaction` commits only
+   * one of the two runs. Set it to true if your handlers do not use `transaction`. Errors: `invalid_option`.
    */
   readonly durableClaims?: boolean | undefined;
 }
@@ -44,12 +44,12 @@ export interface PostgresStore<Tx> extends DeliveryStore {
    *   handler reject with it
    * @throws TypeError `not_claimed`: the context has no fence, because the store was unavailable and `onStoreError` is
    *   `"process"`
-   * @throws WebhookError `transaction_ended`: `work` has ended the transaction itself, or has sent a statement after
-   *   its end; `transaction_aborted`: `work` caught the error of a statement; `pool_timeout`: `work` waited for a
-   *   connection of the pool; `not_sent`: no connection; `no_reply`: the server has not replied to `begin` within 5 s,
-   *   or to the end of the transaction within one lease, or the lease ended during `work`; `schema_missing`,
-   *   `permission_denied`, `read_only`
-   * @throws ReceiverConfigError `invalid_option`: `context` is not a handler's own context
+   * @throws WebhookError `transaction_ended`: `work` ended the transaction itself, did not await a statement, or sent
+   *   one after the end; `transaction_aborted`: `work` caught the error of a statement or did not await it;
+   *   `pool_timeout`: `work` waited for another connection of the pool until the pool's timeout; `not_sent`: no
+   *   connection; `no_reply`: the transaction did not begin within 5 s, the server did not confirm its end within one
+   *   lease, or the lease ended during `work`; `schema_missing`, `permission_denied`, `read_only`
+   * @throws ReceiverConfigError `invalid_option`: `context` is not a handler's own context, or `work` is not a function
    * @throws the error of `work`, or of the database at the commit. Nothing was written, except if the connection was
    *   lost during the commit; the next attempt then detects whether it succeeded
    */
@@ -57,9 +57,10 @@ export interface PostgresStore<Tx> extends DeliveryStore {
 
   /**
    * Returns the statement that completes the delivery in a transaction that you have begun yourself. Run it last,
-   * before the commit. Unless this run owns the delivery, it fails with SQLSTATE `SVC01`, and your transaction with it.
+   * before the commit. If this run no longer owns the delivery, the statement fails with SQLSTATE `SVC01`, so that
+   * nothing in your transaction can be committed.
    *
-   * @throws TypeError `not_claimed`; ReceiverConfigError `invalid_option`
+   * @throws TypeError `not_claimed`; ReceiverConfigError `invalid_option`: as for `transaction`
    */
   finish(context: RunIdentity): Statement;
 
@@ -72,16 +73,18 @@ export interface PostgresStore<Tx> extends DeliveryStore {
   purge(options?: { readonly limit?: number | undefined }): Promise<number>;
 
   /**
-   * Resolves to the conditions that endanger records or transactions, one text each: a missing schema, missing
-   * rights, a replica, unsafe durability settings, clock drift, pool settings.
+   * Resolves to the conditions that endanger records or transactions, one text each, or to an empty list: a missing or
+   * unsafe schema, missing privileges, a server that rejects writes, unsafe durability settings, clock drift, client
+   * settings.
    */
   check(call?: StoreCall): Promise<readonly string[]>;
 }
 
 /**
- * Keeps records in PostgreSQL 12 or newer (tested: 12 to 18), shared by all processes that use the same schema. Each
- * call is one statement, uses the server's clock and is safe behind PgBouncer in transaction mode. You own the client:
- * you create and close it. Create the schema first, with `migrate(db)` or the package's `schema.sql`.
+ * Keeps records in PostgreSQL 12 or newer (tested: 12 to 18), shared by all processes that use the same schema. Each of
+ * the receiver's calls is one statement and uses the server's clock. The store works behind PgBouncer in transaction
+ * mode. You own the client: you create and close it. Create the schema first, with `migrate(db)` or the package's
+ * `schema.sql`.
  *
  * With {@link PostgresStore.transaction}, a handler's writes to the same database happen exactly once.
  *
@@ -192,8 +195,8 @@ export function postgresStore(
         })) === "1";
       for (const { own, limit } of run?.transactions ?? []) {
         if (isExtended) limit?.renew();
-        // The lease may not have been extended because the transaction was just committed. The run then still counts as
-        // the owner.
+        // Perhaps the lease was not extended only because the transaction has just been committed. The run then still
+        // counts as the owner.
         else if (limit?.isEnding) await own().settled();
       }
       return isExtended || run?.isFinished === true;

@@ -21,8 +21,8 @@ interface Connection {
 
 interface Opened {
   /**
-   * The number of bytes written to each socket when data last arrived on it. `Infinity` if that is unknown, for example
-   * with TLS.
+   * The number of bytes written to each socket when data last arrived on it. `Infinity` if that is unknown: before data
+   * arrives, and always with TLS.
    */
   readonly sockets: Map<Connection, number>;
   /** The index of the host that the next socket connects to. */
@@ -81,8 +81,10 @@ export const areClosable = (options: { readonly socket?: unknown }): boolean =>
  * Returns a function that finds the connections on which a request has been sent since this call, but no reply has
  * arrived. If there are any, and no other connection has received data either, `others` contains the other connections.
  *
+ * @param among the connections to examine. Default: all connections of the client
  * @param isMine whether none of these connections can be waiting for the reply to an earlier statement of the
- *   application. Otherwise waiting connections are left out, because they may be healthy but slow
+ *   application. Otherwise, connections that are already waiting are not reported as dead, because they may only be
+ *   slow. Default: false
  */
 export function unansweredSince(
   options: object,

@@ -49,7 +49,10 @@ export const closing =
     return query(...args);
   };
 
-/** Settles like `work`, but rejects if a statement was refused, so that the transaction is not committed without it. */
+/**
+ * Settles like `work`, but rejects if a statement was refused, so that the transaction is not committed without it. If
+ * the transaction is committed already, refused statements are ignored. Closes the gate at the end.
+ */
 export async function unlessRefused<Result>(
   gate: Gate,
   work: Promise<Result>,
@@ -100,7 +103,10 @@ export async function unlessLate<Result>(
   }
 }
 
-/** Runs a driver's transaction. Rejects when its connection is lost, even if `work` is still running. */
+/**
+ * Runs a driver's transaction, and passes `work` a new gate. Rejects when its connection is lost, even if `work` is
+ * still running.
+ */
 export async function outliving<Tx, Result>(
   begin: (run: (tx: Tx) => Promise<Result>) => Promise<Result>,
   work: (tx: Tx, gate: Gate) => Promise<Result>,

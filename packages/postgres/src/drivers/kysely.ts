@@ -35,7 +35,8 @@ interface Pluggable {
  *
  * @param CompiledQuery from the `kysely` package
  * @param pool the pool of Kysely's dialect, if it uses pg. The store's own statements use it directly
- * @throws ReceiverConfigError `invalid_option`
+ * @throws ReceiverConfigError `invalid_option`: `db` is not a Kysely instance or is a transaction, or `pool` is a
+ *   single connection. `transaction` rejects with it if Kysely has only one connection
  *
  * @example
  * ```ts
@@ -110,8 +111,8 @@ export function fromKysely<Tx extends KyselyQueries<Compiled>, Compiled>(
 }
 
 /**
- * Throws if statements from outside the transaction use its connection, because other transactions would begin on it
- * too. It sends a probe from outside, then a statement inside: a shared connection replies to the probe first.
+ * Rejects if statements from outside the transaction use its connection, because other transactions would begin on it
+ * too. Sends a probe from outside, then a statement inside: a shared connection replies to the probe first.
  */
 async function assertOwnConnection(outside: Query, inside: Query, pid: unknown): Promise<void> {
   let isShared = false;

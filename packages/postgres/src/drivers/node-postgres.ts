@@ -61,12 +61,12 @@ function survive(client: PgClient | PgPool): void {
   if (!client.listeners("error").includes(ignore)) client.on("error", ignore);
 }
 
-/** The number of client checkouts so far, across all pools. */
+/** The number of client checkouts so far, across all pools that the store uses. */
 let lendings = 0;
 
 /**
- * The clients that each pool has opened or lent since this package first used it, with the number of each client's
- * latest checkout.
+ * The open clients of each pool, with the value of `lendings` at each client's latest checkout or, before the first
+ * one, when it was opened. Clients that were idle when the store first used the pool are added at their next checkout.
  */
 const clientsOf = new WeakMap<PgPool, Map<PgClient, number>>();
 
@@ -100,8 +100,9 @@ export function closeClient(pool: PgPool, pid: unknown): void {
 const graceMs = 2_000;
 
 /**
- * Returns a function that closes a client that was checked out after this call and is still waiting for the reply to
- * `begin`. It waits `graceMs`, so that clients of other transactions can receive their reply.
+ * Returns a function that closes one client that was checked out after this call and is waiting for the reply to
+ * `begin`. It waits `graceMs` first, so that healthy clients of other transactions can receive their reply, and then
+ * closes the one that was checked out first.
  */
 export function beginningIn(pool: PgPool): () => void {
   const before = lendings;
@@ -127,7 +128,10 @@ function activeQuery(client: PgClient): { readonly text?: string } | null | unde
 
 const closed = new WeakSet<PgClient>();
 
-/** Closes a connection without waiting for the server, even if no statement is pending. */
+/**
+ * Closes a connection without waiting for the server. Sends a statement first, because `end` destroys the socket
+ * immediately only while a statement is pending.
+ */
 function close(client: PgClient): void {
   closed.add(client);
   client.query("select 1").catch(ignore);

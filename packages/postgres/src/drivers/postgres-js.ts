@@ -64,7 +64,10 @@ export type TxOf<Sql> = Sql extends {
   ? Tx
   : never;
 
-/** Closes dead connections. If nothing arrives on any connection, closes idle ones too: they are probably dead. */
+/**
+ * Closes dead connections. If no connection has received anything meanwhile, also sends a probe on each idle connection
+ * and closes it, because it is probably dead too.
+ */
 async function closeDead(sql: PostgresJs, find: ReturnType<typeof unansweredSince>): Promise<void> {
   const { dead, others } = find();
   const findProbed = unansweredSince(sql.options, { among: others });
@@ -81,8 +84,8 @@ async function closeDead(sql: PostgresJs, find: ReturnType<typeof unansweredSinc
 }
 
 export function overPostgresJs<Sql extends PostgresJs>(sql: Sql): Database<TxOf<Sql>> {
-  // Statements have no names until a reply has shown that there is no pooler. In transaction mode, a pooler may send a
-  // name to a server connection that does not know it.
+  // Statements are not prepared until a reply has shown that there is no pooler. In transaction mode, a pooler may send
+  // the name of a prepared statement to a server connection that does not know it.
   const options = { prepare: false };
 
   const query: Query = async (text, values, call) => {
@@ -114,7 +117,8 @@ export function overPostgresJs<Sql extends PostgresJs>(sql: Sql): Database<TxOf<
       if (isProbe) {
         // If the process IDs are equal, there is no pooler: a pooler gives its clients process IDs of its own.
         options.prepare = replyOf(rows, 1) === String(internals.state?.pid);
-        // postgres.js prepares its `commit` too. If that fails behind a pooler, the retry rolls the transaction back.
+        // postgres.js prepares its `commit` too. If that fails behind a pooler, postgres.js sends it again, which rolls
+        // the transaction back. So the client must not prepare any statement.
         if (!options.prepare) sql.options.prepare = false;
       }
       return rows;
@@ -231,8 +235,8 @@ export function guardedTx<Tx extends PostgresJsTx>(
         const method = target[member] as (...given: unknown[]) => unknown;
         return (...args: unknown[]) => guarded(method(...args));
       }
-      // The transaction's own `notify` would send a statement past the gate, and its own `prepare` would leave the
-      // transaction open after its end.
+      // The transaction's own `notify` would send a statement past the gate, and its own `prepare` would end it as a
+      // prepared transaction, which stays open.
       if (member === "notify") {
         return async (...args: unknown[]) =>
           guarded(target.unsafe("select pg_notify($1, $2)", args.map(String)));

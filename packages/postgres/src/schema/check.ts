@@ -40,7 +40,7 @@ const facts = `select pg_catalog.concat('f', pg_catalog.json_build_object(
 
 const toleratedDriftMs = 1_000;
 
-/** Lists the conditions that endanger records or transactions, one text each. */
+/** Resolves to the conditions that endanger records or transactions, one text each. */
 export async function checkServer(
   database: Database<unknown>,
   { name }: Schema,

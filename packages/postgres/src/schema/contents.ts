@@ -5,7 +5,7 @@ export interface Contents {
   readonly functions: readonly (Found & {
     /** The OIDs of the function's parameter types. */
     readonly types: string;
-    /** Whether the function sets its own `search_path`. Functions of version 1 do not. */
+    /** Whether the function sets `search_path` to `pg_catalog, pg_temp`. Functions of version 1 do not. */
     readonly isPinned: boolean;
   })[];
   /** The tables and indexes. */
@@ -20,7 +20,7 @@ interface Found {
   readonly stranger: string | null;
 }
 
-/** The columns that the functions use. Other columns are allowed, because later versions may add some. */
+/** The columns that the store needs, by table. Other columns are allowed, because later versions may add some. */
 const tables: Readonly<Record<string, readonly string[]>> = {
   versions: ["version", "applied_at"],
   deliveries: [
@@ -43,8 +43,8 @@ export const namespace: string =
   "(select pg_catalog.to_regnamespace(pg_catalog.quote_ident($1::pg_catalog.text))::pg_catalog.oid)";
 
 /**
- * Returns a SQL expression that lists, as JSON, the objects with these names in a catalog whose columns have this
- * prefix.
+ * Returns a SQL expression that lists the objects with these names in a catalog, as JSON. The first parameter contains
+ * the catalog, the prefix of its columns, and the type whose text form is the name to show.
  */
 const found = (
   [catalog, prefix, shown]: readonly string[],
@@ -94,7 +94,10 @@ export const missingIn = (all: Contents): readonly string[] => [
 export const openIn = (all: Contents): readonly string[] =>
   functionNames.filter((name) => functionIn(all, name)?.isPinned === false);
 
-/** Returns messages for the operator about objects that have the store's names but do not belong to it. */
+/**
+ * Returns messages for the operator about tables and functions that have the store's names, but other columns,
+ * parameters or owners than the store's.
+ */
 export function foreignIn({ functions, relations }: Contents, schema: string): readonly string[] {
   const problems: string[] = [];
   const ofTables = relations.filter(({ name }) => name in tables);

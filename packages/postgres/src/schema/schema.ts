@@ -36,7 +36,7 @@ export const functionNames: readonly string[] = Object.keys(signatures);
 /**
  * Returns the SQL statements that use a schema.
  *
- * @throws ReceiverConfigError `invalid_option`
+ * @throws ReceiverConfigError `invalid_option` if the name is not allowed
  */
 export function schemaOf(name: string = defaultSchema): Schema {
   assertValid(
@@ -58,8 +58,9 @@ export function schemaOf(name: string = defaultSchema): Schema {
 }
 
 /**
- * Returns the statement that reads the states of records, one letter per key of the list `$1`: `f` if the lease has
- * ended, `-` if there is no record. It is not a function of the schema, so it needs no migration.
+ * Returns the statement that reads the states of records, one letter per key of the comma-separated list `$1`: `f` also
+ * for a run whose lease has ended, `-` if there is no record or it has expired. The statement is not a function of the
+ * schema, so it needs no migration.
  */
 const peekOf = (name: string) =>
   `select coalesce(pg_catalog.string_agg(case

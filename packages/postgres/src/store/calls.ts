@@ -45,7 +45,8 @@ export function createCalls(database: Database<unknown>, schema: Schema): Calls 
       try {
         return replyOf(await database.query(text, values, storeCall));
       } catch (error) {
-        // Retries transient errors, which happen if the default isolation level is stricter than "read committed".
+        // Retries deadlocks, and serialization failures, which happen if the default isolation level is stricter than
+        // "read committed".
         if (!isTransient(error) || attempt === attempts) throw explainedCall(error);
       }
     }
@@ -70,5 +71,5 @@ const congested = (database: Database<unknown>) =>
     ].join(" "),
   );
 
-/** The maximum number of attempts for a call that fails because another one changed the record. */
+/** The maximum number of attempts for a call that fails with a transient error. */
 const attempts = 10;

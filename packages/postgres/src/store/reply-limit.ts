@@ -14,7 +14,7 @@ const mostLeases = 10;
  *
  * - **begin**: after `beginMs`, the signal is aborted.
  * - **work**: the statements are the application's, so only the lease is watched. Each renewal starts the lease again.
- *   When the lease ends, the signal is aborted, unless a renewal found no connection: then the pool may be full of
+ *   1 s after the lease ends, the signal is aborted, unless a renewal found no connection: then the pool may be full of
  *   healthy transactions like this one, so the lease is repeated, up to `mostLeases` leases in all.
  * - **end**: after one lease, the signal is aborted.
  */

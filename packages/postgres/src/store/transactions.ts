@@ -45,7 +45,10 @@ export function createTransactions(
   // the store's calls identify it by its owner.
   const fences = new Map<string, number>();
   const runs = new Map<string, Run>();
-  /** The longest lease that a claim has requested, in milliseconds: how long other processes wait for a frozen one. */
+  /**
+   * The longest lease that a claim has requested, in milliseconds; 0 before the first claim. A frozen process must not
+   * keep a record locked for longer than that.
+   */
   let idleTimeoutMs = 0;
 
   const transact = async <Result>(

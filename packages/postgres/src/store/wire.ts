@@ -6,7 +6,10 @@ import { unexpected } from "../database.js";
  * These functions convert values of the contract to and from the texts that the functions of `schema.sql` use.
  */
 
-/** Returns the key of the record. Receivers' keys are 32 hex digits; any other key is hashed to that form. */
+/**
+ * Returns the key of the record as 32 hex digits, a form of a UUID. Receivers' keys have this form; any other key is
+ * hashed to that form.
+ */
 export function uuid(key: string): string {
   if (/^[0-9a-f]{32}$/.test(key)) return key;
   return createHash("sha256").update(key).digest("hex").slice(0, 32);
