@@ -2,8 +2,8 @@ import { WebhookError } from "@svc-webhooks/core";
 
 /**
  * Thrown by `transaction`, with code `transaction_lost`, if this run no longer owns the delivery: another run has taken
- * over, the delivery is already completed, or the store has no record of it. Nothing in the transaction was written.
- * Let the handler throw it: the sender's next attempt then receives the right response.
+ * over, this run was released, the delivery is already completed, or the store has no record of it. Nothing in the
+ * transaction was written. Let the handler throw it: the sender's next attempt then receives the right response.
  */
 export class TransactionLost extends WebhookError<"transaction_lost"> {
   override readonly name = "TransactionLost";
@@ -122,7 +122,10 @@ export function explained(error: unknown): unknown {
   return found ? new WebhookError(found.code, found.text(message), { cause: error }) : error;
 }
 
-/** Returns the error of a call that found the database locked until its deadline. */
+/**
+ * Returns the error of a call that could not write before its deadline, because the database was locked or a statement
+ * of this connection was still being read.
+ */
 export const notSent = (cause: unknown): WebhookError =>
   new WebhookError(
     "not_sent",

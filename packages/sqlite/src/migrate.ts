@@ -14,7 +14,8 @@ import { assertKnown, version, versionIn } from "./schema/schema.js";
  * @returns whether it changed the tables
  * @throws ReceiverConfigError `invalid_option`: `db` is not a synchronous SQLite connection
  * @throws WebhookError `schema_newer`: a newer version of the package has migrated the database; `transaction_open`:
- *   the connection is in a transaction; `locked`, `read_only`, `database_closed`. In each case, nothing was changed
+ *   the connection is in a transaction; `locked`, `statement_open`, `read_only`, `cannot_open`, `database_closed`. In
+ *   each case, the tables were not changed
  *
  * @example
  * ```ts
@@ -33,7 +34,7 @@ export function migrate(db: SqliteDatabase): boolean {
     const found = versionIn(db);
     assertKnown(found);
     if (pragma(db, "journal_mode") !== "wal") {
-      // Fails inside a transaction of the application, in which the mode would stay the same without an error.
+      // Throws inside a transaction of the application, in which SQLite would keep the old mode without an error.
       transact(db, () => {});
       switchToLog(db);
     }

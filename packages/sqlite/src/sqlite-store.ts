@@ -25,19 +25,19 @@ export interface SqliteStoreOptions {
   /**
    * Whether commits wait for the disk. The store sets it as `synchronous` of the connection. `"full"`: no power loss
    * undoes an acknowledged event. `"normal"`: a power loss can undo the last events, together with their effects in
-   * this database; a killed process loses nothing. Do not use it without a write-ahead log, where a power loss can then
-   * corrupt the file. Default `"full"`. Errors: `invalid_option`.
+   * this database; a killed process loses nothing. Use `"normal"` only with a write-ahead log (WAL): without it, a
+   * power loss can corrupt the file. Default `"full"`. Errors: `invalid_option`.
    */
   readonly synchronous?: "full" | "normal" | undefined;
   /**
-   * Whether a claim waits for the disk too. Default false: a power loss also ends the process whose claim it undoes, so
-   * the event runs again on the next attempt either way. Set it to true if `maxRuns` must count runs that a power loss
-   * ended. Errors: `invalid_option`.
+   * Whether a claim waits for the disk like other commits. Without a write-ahead log (WAL), it always does. Default
+   * false: a power loss also ends the process whose claim it undoes, so the event runs again on the next attempt either
+   * way. Set it to true if `maxRuns` must count runs that a power loss ended. Errors: `invalid_option`.
    */
   readonly durableClaims?: boolean | undefined;
 }
 
-/** Lets `transaction` refuse functions that return a promise. The compiler's error contains the text. */
+/** Makes the compiler reject a `work` function that returns a promise. Its error contains the text. */
 export type Synchronous<Result> =
   Result extends PromiseLike<unknown>
     ? "`work` returns a promise, but must be synchronous. Await everything before `transaction`."
@@ -57,9 +57,11 @@ export interface SqliteStore<Db> extends DeliveryStore {
    *   `"process"`
    * @throws ReceiverConfigError `invalid_option`: `context` is not a handler's own context, or `work` is an async
    *   function, a generator or not a function. `work` was not called
-   * @throws WebhookError `asynchronous_work`: `work` returned a promise; `transaction_ended`: `work` has ended the
-   *   transaction itself; `transaction_open`: the connection is in another transaction; `locked`: another connection has
-   *   written for longer than `busyTimeoutMs`; `schema_missing`, `schema_newer`, `read_only`, `database_closed`
+   * @throws WebhookError `asynchronous_work`: `work` returned a promise; `transaction_ended`: `work` ended the
+   *   transaction itself, or caught an error after which SQLite had rolled back; `transaction_open`: the connection is
+   *   in another transaction; `locked`: another connection has kept the database locked for longer than
+   *   `busyTimeoutMs`; `statement_open`: a statement of the connection is still being read; `schema_missing`,
+   *   `schema_newer`, `read_only`, `cannot_open`, `database_closed`
    * @throws the error of `work`, or of the database at the commit. Nothing was written
    */
   transaction<Result>(
@@ -69,25 +71,27 @@ export interface SqliteStore<Db> extends DeliveryStore {
 
   /**
    * Removes up to `limit` (1 … 1,000,000, default 1,000) expired records, and returns their number. Claims remove such
-   * records too, so no cleanup job is necessary. If there are fewer, it reads the whole table and blocks the process.
+   * records too, so no cleanup job is necessary. It blocks the process and, if fewer records have expired, reads the
+   * whole table.
    *
    * @throws ReceiverConfigError `invalid_option`, `unknown_option`
-   * @throws WebhookError the codes of `transaction` for the database
+   * @throws WebhookError as `transaction`, from `transaction_open` to `database_closed`
    */
   purge(options?: { readonly limit?: number | undefined }): number;
 
   /**
-   * Returns the conditions that endanger records or transactions, one text each: missing or newer tables, a database in
-   * memory, refused writes, a deleted file, and unsafe values of `journal_mode`, `synchronous` or `busy_timeout`.
+   * Returns the conditions that endanger records or transactions, one text each, or an empty list: missing or newer
+   * tables, a database in memory, refused writes, a deleted file, and unsafe values of `journal_mode`, `synchronous` or
+   * `busy_timeout`.
    */
   check(call?: StoreCall): readonly string[];
 }
 
 /**
  * Keeps records in a SQLite database, next to the application's own tables. All processes of one machine that open the
- * same file share them. Each call is one transaction and uses the machine's clock. You own the connection: you create
- * and close it. The store sets its `synchronous` and `busy_timeout`. Create the tables first, with `migrate(db)` or the
- * package's `schema.sql`.
+ * same file share them. Each call that writes is one transaction. The store uses the machine's clock. You own the
+ * connection: you create and close it. The store sets its `synchronous` and `busy_timeout`. Create the tables first,
+ * with `migrate(db)` or the package's `schema.sql`.
  *
  * With {@link SqliteStore.transaction}, a handler's writes to the same database happen exactly once.
  *

@@ -2,7 +2,9 @@ import { assertValid, WebhookError, type MaybePromise, type StoreCall } from "@s
 import type { SqliteDatabase } from "../database.js";
 import { explained, isBusy, notSent } from "../errors.js";
 
-/** Returns the values of a row in the order of its columns. Drivers can be set to return rows as arrays. */
+/**
+ * Returns the values of a row in the order of its columns, whether the driver returns it as an object or as an array.
+ */
 export const valuesOf = (row: unknown): readonly unknown[] => Object.values(Object(row) as object);
 
 /** Returns the value of a pragma on this connection. */
@@ -24,7 +26,10 @@ export function rollBack(db: SqliteDatabase): void {
  */
 const begin = "BEGIN; COMMIT; BEGIN IMMEDIATE";
 
-/** Runs `work` in a transaction that holds the write lock from its beginning. Waits for the lock. */
+/**
+ * Runs `work` in a transaction that holds the write lock from its beginning. Waits for the lock for up to
+ * `busy_timeout`, which blocks the process.
+ */
 export function transact<Result>(db: SqliteDatabase, work: () => Result): Result {
   explaining(() => db.exec(begin));
   try {
@@ -47,22 +52,25 @@ export function explaining<Result>(step: () => Result): Result {
 }
 
 export interface ConnectionSettings {
-  /** How long statements of the application and `transaction` wait for a lock. */
+  /** How long statements of the application, `transaction` and `purge` wait for a lock, in milliseconds. */
   readonly busyTimeoutMs: number;
   readonly synchronous: "full" | "normal";
 }
 
 /** Runs the store's calls on a connection that the application uses too. */
 export interface Connection {
-  /** Runs a step that needs no transaction of its own. SQLite blocks the process if the database is locked. */
+  /**
+   * Runs a step, which may begin a transaction itself. If the database is locked, SQLite blocks the process for up to
+   * `busy_timeout`.
+   */
   readonly run: <Result>(step: () => Result) => Result;
   /** Tries once to run a step that only reads. Returns undefined if the database is locked. */
   readonly glance: <Result>(step: () => Result) => Result | undefined;
-  /** Runs a step that only reads. Waits like `write`, because in a rollback journal, writers lock out readers. */
+  /** Runs a step that only reads. Waits like `write`, because with a rollback journal, writers lock out readers. */
   readonly read: <Result>(step: () => Result, call: StoreCall | undefined) => MaybePromise<Result>;
   /**
-   * Runs a step in a transaction of its own, without blocking the process: if the database is locked, it waits for a
-   * timer and repeats the step.
+   * Runs a step in a transaction of its own, without blocking the process: if the database is locked, it repeats the
+   * step after a pause, until the call's deadline.
    *
    * @param isLazy whether a power loss may undo the step
    */
@@ -95,12 +103,13 @@ function quietly(db: SqliteDatabase, pragmas: string): void {
   try {
     db.exec(pragmas);
   } catch {
-    // No pragma has to be set: inside a transaction of the application, `synchronous` has not been changed; a closed
-    // connection has no settings; and while an iterator is open, some drivers only read.
+    // The error can be ignored in each case: inside a transaction of the application, SQLite never changes
+    // `synchronous`, so it keeps its value; a closed connection has no settings; and while an iterator is open, some
+    // drivers only read.
   }
 }
 
-/** Returns functions that run a step, and repeat it for as long as the database is locked. */
+/** Returns functions that run a step, and repeat it while the database is locked, until the call's deadline. */
 function createPatience() {
   /** The pause that all waiting calls share, so that only the first of them tries again after it. */
   let pause: Promise<void> | undefined;
@@ -182,8 +191,9 @@ export function createConnection(
     withPragmas("PRAGMA busy_timeout=0", restoreTimeout, step);
 
   /**
-   * Runs a step, and repeats it once if SQLite refuses it: the application may have closed the connection and opened it
-   * again. The new connection has no settings, and the old statements are invalid or still use the old connection.
+   * Runs a step, and repeats it once if it fails for a reason other than a lock: the application may have closed the
+   * connection and opened it again. The new connection has no settings, and the old statements are invalid or still use
+   * the old connection.
    */
   const renewing = <Result>(step: () => Result): Result => {
     try {

@@ -4,7 +4,7 @@ import type { SqliteDatabase } from "../database.js";
 import { explained, isBusy } from "../errors.js";
 import { newerText, version, versionIn } from "./schema.js";
 
-/** Lists the conditions that endanger records or transactions, one text each. */
+/** Returns the conditions that endanger records or transactions, one text each. */
 export const checkDatabase = (db: SqliteDatabase, busyTimeoutMs: number): readonly string[] =>
   explaining(() => {
     const found = versionIn(db);
@@ -47,10 +47,14 @@ export const checkDatabase = (db: SqliteDatabase, busyTimeoutMs: number): readon
     return problems;
   });
 
-/** Returns why the database refuses writes, or undefined. Does not check inside a transaction of the application. */
+/**
+ * Returns the reason why the database refuses writes, or undefined if there is none. A lock is not a reason, and inside
+ * a transaction of the application, nothing is checked.
+ */
 function refusalOf(db: SqliteDatabase, busyTimeoutMs: number): string | undefined {
   try {
-    // Not BEGIN IMMEDIATE, which would take the write lock for a transaction of the application before it fails.
+    // Uses BEGIN, because inside a transaction of the application, BEGIN IMMEDIATE would take the write lock before it
+    // fails.
     db.exec("BEGIN");
   } catch {
     return undefined;

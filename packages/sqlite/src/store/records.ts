@@ -141,7 +141,7 @@ export class DeliveryRecords {
     return Number(valuesOf(this.#statements.changes.get())[0]);
   }
 
-  /** The statements, prepared by the first call, because the tables may not exist when the store is created. */
+  /** The statements. The first call prepares them, because the tables may not exist when the store is created. */
   get #statements(): Statements {
     return (this.#prepared ??= prepare(this.#db));
   }
