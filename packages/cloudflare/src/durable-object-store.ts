@@ -34,8 +34,8 @@ export interface DurableObjectStoreOptions {
 }
 
 /**
- * Keeps records in Durable Objects, shared by all isolates of all Workers that bind the same namespace.
- * Strongly consistent: each key has one object, and an object runs one call at a time.
+ * Keeps records in Durable Objects, shared by all isolates of all Workers that bind the same namespace. The store is
+ * strongly consistent: each key belongs to one object, and an object runs one call at a time.
  *
  * Calls reject if the namespace was set up with another number of shards. The outcome is then
  * `store_unavailable` (503), so no event is lost.

@@ -8,10 +8,10 @@ import type {
 import { next, stateOf, type Change, type StoredRecord } from "@svc-webhooks/core/store-rules";
 import { DurableObject } from "cloudflare:workers";
 
-/** The longest time that an expired record may remain before it is removed, in milliseconds. */
+/** The time between two removals of expired records, in milliseconds. */
 const purgeMs = 3_600_000;
 
-/** The largest `retainMs` that a receiver accepts. */
+/** The largest `retainMs` that a receiver accepts, in milliseconds. */
 const longestMs = 31_536_000_000;
 
 const columns = `key, state, token, lineage, lease_ends_at AS "leaseEndsAt", expires_at AS "expiresAt", fence, run`;
@@ -30,8 +30,8 @@ type Row = {
 /**
  * One shard of the records. Export the class from your Worker's module and bind it with SQLite storage.
  *
- * Each call is one synchronous read and write, and an object runs one call at a time, so calls are atomic. Times are
- * epoch milliseconds of the object's clock.
+ * Each call reads and writes synchronously, and an object runs one call at a time, so calls are atomic. Times are epoch
+ * milliseconds of the object's clock.
  */
 export class DeliveryRecords extends DurableObject {
   readonly #sql = this.ctx.storage.sql;
@@ -98,7 +98,8 @@ export class DeliveryRecords extends DurableObject {
     this.#hasAlarm = false;
     const now = this.now();
     this.#sql.exec("DELETE FROM records WHERE expires_at <= ?", now);
-    // Limits each expiry: a record from before the clock was set back would otherwise remain until it catches up.
+    // Limits each expiry: otherwise, a record from before the clock was set back would remain until the clock catches
+    // up.
     const latest = now + longestMs;
     this.#sql.exec("UPDATE records SET expires_at = ? WHERE expires_at > ?", latest, latest);
     if (this.#sql.exec("SELECT 1 FROM records LIMIT 1").toArray().length > 0) {
@@ -132,7 +133,8 @@ export class DeliveryRecords extends DurableObject {
   async #setAlarm(): Promise<void> {
     if (this.#hasAlarm) return;
     this.#hasAlarm = true;
-    // Keeps an alarm that is left from before an eviction. If each call postponed it, it would never fire.
+    // Keeps an existing alarm, which may have been set before the object was evicted from memory. If each call
+    // postponed the alarm, it would never fire.
     const { storage } = this.ctx;
     if ((await storage.getAlarm()) === null) await storage.setAlarm(Date.now() + purgeMs);
   }

@@ -4,15 +4,20 @@ import { bindingOf } from "./binding.js";
 import type { QueueLike } from "./queue-like.js";
 
 /**
- * The largest body that always fits into a message, in bytes. In base64 it takes 120,000 bytes of a job, and 4,500 of
- * the remaining bytes are for the sender's headers.
+ * The size in bytes of the largest body that fits into a message together with headers of up to 4,500 bytes. In base64,
+ * such a body takes 120,000 of the largest job's 126,000 bytes.
  */
 export const maxBodyBytes = 90_000;
 
-/** The largest job, in bytes. Of a message's 128,000, Cloudflare uses about 100, and a dead letter's error 1,600. */
+/**
+ * The largest job, in bytes. A message may have 128,000, of which Cloudflare uses about 100, and the error in a dead
+ * letter up to 1,600.
+ */
 const maxJobBytes = 126_000;
 
-/** The maximum length of a job's `type`, which is for lists. The body keeps the whole type. */
+/**
+ * The maximum length of a job's `type`, in characters. It is only shown in lists; the body contains the complete type.
+ */
 const longestType = 256;
 
 const utf8 = new TextEncoder();

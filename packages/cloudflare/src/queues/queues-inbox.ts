@@ -11,8 +11,8 @@ export type QueuesConsumer = (batch: QueueBatch) => Promise<void>;
 /** The result of {@link queuesInbox}. */
 export interface QueuesInbox extends Inbox {
   /**
-   * The largest body that always fits into a message: 90,000 bytes. Pass it to the receiver: `createReceiver` throws
-   * `invalid_option` if its `maxBodyBytes` is larger, and the default is larger.
+   * The largest body that fits into a message together with headers of up to 4,500 bytes: 90,000 bytes. Pass it to the
+   * receiver: `createReceiver` throws `invalid_option` if its `maxBodyBytes` is larger, and the default is larger.
    */
   readonly maxBodyBytes: number;
   /**
@@ -27,7 +27,7 @@ export interface QueuesInbox extends Inbox {
 
 /**
  * Stores deliveries in a queue of Cloudflare Queues, and runs their handlers in its consumer. `queue` returns the
- * binding of the queue; it is called for each delivery.
+ * binding of the queue; it is called for each delivery that is stored.
  *
  * @throws ReceiverConfigError `invalid_option` if `queue` is not a function, or an option is invalid; `unknown_option`
  *
