@@ -17,7 +17,7 @@ export interface BullmqInbox extends Inbox {
    */
   readonly workerOptions: { readonly maxStalledCount: number };
   /**
-   * Resolves to one text for each risk to jobs: no append-only file, eviction, a replica, more than 70 % of the memory
+   * Resolves to one text for each risk to jobs: no append-only file, eviction, a replica, more than 70 % of `maxmemory`
    * used, a connection without `socketTimeout` or `reconnectOnError`. Resolves to an empty list for BullMQ's other
    * backends. Rejects with a `WebhookError` `queue_unavailable` if Redis does not respond within 10 s.
    */

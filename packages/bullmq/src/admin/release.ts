@@ -3,7 +3,7 @@ import type { InboxAdmin, ReleaseOptions } from "@svc-webhooks/core/inbox";
 import type { Reach } from "../queue/connection.js";
 import type { QueueLike } from "../queue-like.js";
 
-/** The most job states to request from the queue in one batch. */
+/** The maximum number of job states to request from the queue in one batch. */
 const batchSize = 1_000;
 
 /** Runs dead letters again, one after the other, within the limits that `options` sets. */

@@ -1,7 +1,10 @@
 import type { QueueLike } from "../queue-like.js";
 import { clientOf, fieldOf } from "./connection.js";
 
-/** Returns a text for each risk to jobs from the server or the connection. Empty for backends other than Redis. */
+/**
+ * Resolves to one text for each risk to jobs from the server or the connection. Checks nothing for backends other than
+ * Redis.
+ */
 export async function check(queue: QueueLike): Promise<readonly string[]> {
   const client = await clientOf(queue);
   if (typeof client?.info !== "function") return [];

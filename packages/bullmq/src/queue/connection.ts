@@ -28,10 +28,16 @@ export const fieldOf = (info: string, name: string): string | undefined =>
 /** How long a delivery, or the check of a worker's connection, waits for Redis, in milliseconds. */
 export const replyMs = 5_000;
 
-/** Limits how long a queue's call takes, and replaces the connection if an error shows it is dead or read-only. */
+/**
+ * Limits how long a queue's call takes, by default to 10 s, and replaces the connection if an error shows that it is
+ * dead or read-only.
+ */
 export type Reach = <Reply>(call: Promise<Reply>, ms?: number) => Promise<Reply>;
 
-/** The minimum pause between reconnections, so that repeated failures do not interrupt each new connection. */
+/**
+ * The minimum pause between reconnections, in milliseconds, so that repeated failures do not interrupt each new
+ * connection.
+ */
 const pauseMs = 5_000;
 
 /**
@@ -55,7 +61,10 @@ export function reachOf(queue: QueueLike): Reach {
   };
 }
 
-/** Replaces an open connection, even one without a reply. Leaves one that is being opened: it has its own limit. */
+/**
+ * Replaces an open connection, even one that has not received anything yet. Does nothing while one is being opened,
+ * because ioredis limits that itself.
+ */
 function reconnect(client: Partial<RedisClient> | undefined): void {
   if (typeof client?.disconnect !== "function") return;
   if (client.status === "ready" || client.status === "connect") client.disconnect(true);
@@ -69,7 +78,7 @@ const asked = new WeakSet<object>();
 
 /**
  * Checks a worker's connection until the worker is closed, and replaces both its connections if the first has died
- * silently or leads to a replica. A worker without `workerConnection` would keep dead connections for good. Both
+ * silently or leads to a replica. A worker without `workerConnection` would keep dead connections indefinitely. Both
  * connections are replaced, because BullMQ waits for a reply on one before it uses the other.
  */
 export function keepConnected(worker: Pick<QueueLike, "backend"> | undefined): void {
@@ -96,7 +105,10 @@ export function keepConnected(worker: Pick<QueueLike, "backend"> | undefined): v
 /** Returns whether a replica refused a write. Redis 6.2 wraps errors: `ERR Error running script (…): -READONLY …`. */
 const isReadOnly = (error: unknown) => /(?:^|-)READONLY /.test(errorText(error));
 
-/** The share of `maxmemory` reserved for workers, which write to take and settle jobs: a full Redis refuses writes. */
+/**
+ * The share of `maxmemory` reserved for workers, which write when they fetch and settle jobs: a full Redis refuses
+ * writes.
+ */
 const kept = 0.2;
 
 /** Returns a function that refuses a job if storing so many bytes would use the memory that workers need. */

@@ -12,7 +12,9 @@ redis.call("XADD", KEYS[4], "MAXLEN", "~", 10000, "*", "event", "removed", "jobI
 return 1`,
 };
 
-/** Removes a dead letter. Returns false if Redis finds that an inbox's own job is no longer dead, otherwise true. */
+/**
+ * Removes a dead letter. Resolves to false if Redis finds that an inbox's own job is no longer dead, otherwise to true.
+ */
 export async function discard(queue: QueueLike, letter: BullJob): Promise<boolean> {
   const backend = queue.backend as { toKey(type: string): string };
   const redis = await clientOf(queue);

@@ -4,8 +4,8 @@ import type { BullJob, QueueLike } from "../queue-like.js";
 import { guardMemory, replyMs, type Reach } from "./connection.js";
 
 /**
- * The most jobs that may still wait for Redis after their deliveries have ended as `queue_unavailable`. BullMQ keeps
- * each job and its body in memory until it is connected.
+ * The maximum number of jobs that may still wait for Redis after the deadline of their deliveries. BullMQ keeps each
+ * job and its body in memory until it is connected.
  */
 const mostOverdue = 100;
 
@@ -14,7 +14,8 @@ export function enqueueIn(queue: QueueLike, reach: Reach, retry: RetryDelays): E
   const options = {
     attempts: retry.limit,
     backoff: { type: "fixed", delay: retry.delayMs(1) },
-    // Keeps the ids of done jobs, whose bodies the worker has removed, so that a copy does not become another job.
+    // Keeps up to 10,000 done jobs for an hour, without the bodies, which the worker has removed. Their ids prevent a
+    // copy of a delivery from becoming another job.
     removeOnComplete: { age: 3_600, count: 10_000 },
     removeOnFail: false,
     // Keeps the last stack only. By default, a job keeps the stacks of all its attempts.
@@ -27,7 +28,8 @@ export function enqueueIn(queue: QueueLike, reach: Reach, retry: RetryDelays): E
       queue.getJobState(job.key),
     ]);
     if (state === "failed") {
-      // Leaves the new job itself: BullMQ's PostgreSQL backend may read its state after it has run and died.
+      // Does not revive the job that this call has just added: BullMQ's PostgreSQL backend may read its state after it
+      // has run and died.
       if ((await queue.getJob(job.key))?.timestamp === added.timestamp) return;
       await revive(added);
     } else if (state !== "unknown") return;
@@ -44,7 +46,8 @@ export function enqueueIn(queue: QueueLike, reach: Reach, retry: RetryDelays): E
     if (pending.size < mostOverdue) return;
     let overdue = 0;
     for (const { signal } of pending) {
-      // Stops early, because reading `signal` creates it, at about a tenth of the cost of a delivery.
+      // Stops early, because the first read of `signal` creates it, which takes about a tenth of the time of a
+      // delivery.
       if (!signal.aborted) return;
       overdue += 1;
       if (overdue === mostOverdue) {
@@ -70,7 +73,7 @@ export function enqueueIn(queue: QueueLike, reach: Reach, retry: RetryDelays): E
   };
 }
 
-/** The most attempts to revive a job that other processes revive meanwhile and that dies again. */
+/** The maximum number of attempts to revive a job that other processes revive meanwhile and that dies again. */
 const mostTries = 5;
 
 /** Runs a dead letter again, with its attempts counted from zero. Returns false if it is no longer a dead letter. */
