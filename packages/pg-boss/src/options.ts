@@ -8,10 +8,11 @@ export interface PgBossInboxOptions {
    */
   readonly queue?: string | undefined;
   /**
-   * Returns the key of an event, 1 to 500 characters without NUL and lone surrogates, such as the id of an order.
-   * Events of the same key run one at a time, in the order in which they were accepted; an event without a key never
-   * waits for another event. pg-boss cannot change this for an existing queue, so choose another `queue` when you add
-   * or remove the option. Default: no order.
+   * Returns the key of an event, 1 to 500 characters without NUL and lone surrogates, such as the id of an order, or
+   * undefined for no key. For any other result, the delivery is not stored, and the response is 503. Events of the same
+   * key run one at a time, in the order in which they were accepted; an event without a key never waits for another
+   * event. pg-boss cannot change this for an existing queue, so choose another `queue` when you add or remove the
+   * option. Default: no order.
    */
   readonly partitionBy?: ((event: AnyEvent) => string | undefined) | undefined;
   /**
@@ -21,7 +22,8 @@ export interface PgBossInboxOptions {
   readonly afterDead?: "continue" | "hold" | undefined;
   /**
    * The number of attempts for an event and the delays between them. Default: 20 in one to two hours. `firstMs` is at
-   * least 1,000. After a worker was killed, pg-boss makes the delay up to twice as long, in whole seconds.
+   * least 1,000. After a worker was killed, pg-boss itself chooses the delay, in whole seconds; it may be twice as
+   * long.
    */
   readonly retry?: RetryOptions | undefined;
   /**
@@ -29,8 +31,8 @@ export interface PgBossInboxOptions {
    * after this time. Default 900,000 (15 min), as in receivers. Errors: `invalid_option`.
    */
   readonly maxRunMs?: number | undefined;
-  /** The schema of `boss`, if it is not `"pgboss"`. Errors: `invalid_option`. */
+  /** The database schema that `boss` uses. Default `"pgboss"`. Errors: `invalid_option`. */
   readonly schema?: string | undefined;
-  /** Called after `admin.discard` has removed a dead letter, for an audit log. */
+  /** Called after `admin.discard` has removed a dead letter, for an audit log. Errors: `invalid_option`. */
   readonly onDiscard?: ((entry: InboxEntry, reason: string) => unknown) | undefined;
 }

@@ -23,19 +23,21 @@ export interface PgBossInbox extends Inbox {
   /**
    * Starts `boss` if it has not started, and runs the jobs of the queue. While the database is unavailable, `work`
    * keeps trying and `boss` emits the cause as an `"error"`, at most once a minute. Rejects with the driver's error if
-   * the database or the role does not exist, or the password is wrong.
+   * the database or the role does not exist, the password is wrong or a privilege is missing, and with the last error
+   * if `boss` is stopped.
    *
    * @throws ReceiverConfigError `invalid_option`, also if `boss` has no listener for `"error"` or its `schema` differs
    * from the option; `unknown_option`
    * @throws WebhookError `queue_missing` if the queue does not exist; `queue_settings` if its settings would lose dead
-   *   letters, or would not hold their keys; `queue_policy` as in `setup`
+   *   letters or contradict `afterDead`; `queue_policy` as in `setup`
    */
   work(receiver: Pick<Receiver, "resume">, options?: WorkOptions): Promise<InboxWorker>;
   /**
    * Resolves to one text for each condition that endangers jobs: settings of the queues and of their jobs, a database
    * that may lose commits, a `search_path` in which other roles may create operators, a missing listener for `"error"`,
    * no process that returns the jobs of killed workers, a small pool, dead letters older than a day. Rejects with a
-   * `WebhookError` `queue_unavailable` if the database does not respond.
+   * `WebhookError` `queue_unavailable` if the database does not respond, and with a ReceiverConfigError
+   * `invalid_option` if `schema` is not the schema of `boss`.
    */
   check(): Promise<readonly string[]>;
   /** The functions for operators. The id of a dead letter differs from the id of its job. */

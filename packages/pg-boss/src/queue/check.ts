@@ -53,7 +53,10 @@ async function inJobs(queue: InboxQueue, name: string): Promise<readonly string[
   ];
 }
 
-/** A column with the schemas of the `search_path` in which roles besides the database's owner may create operators. */
+/**
+ * A column with the schemas of the `search_path` in which other roles may create operators. Superusers, the database's
+ * owner and PostgreSQL's predefined roles do not count.
+ */
 const openSchemas = `coalesce((
   select string_agg(pg_catalog.quote_ident(nspname), ', ') from pg_catalog.pg_namespace schema
   where nspname = any (current_schemas(true)) and exists (

@@ -5,7 +5,7 @@ import { assertSetUp, type InboxQueue } from "./queue.js";
 import { replyTo } from "./replies.js";
 import { revive } from "./revive.js";
 
-/** The most attempts to store a delivery while other processes remove and revive its job. */
+/** The maximum number of attempts to store a delivery while other processes remove and revive its job. */
 const mostTries = 5;
 
 /** Returns the function that stores deliveries in a queue. */

@@ -48,7 +48,8 @@ export function queueOf(boss: PgBossLike, options: PgBossInboxOptions): InboxQue
       policy: partitionBy ? "key_strict_fifo" : "standard",
       // One year, because by default pg-boss deletes a job that has waited for 14 days.
       retentionSeconds: year,
-      // With 0, pg-boss keeps all jobs, even the failed job that a held key needs. The worker removes done jobs.
+      // With 0, pg-boss keeps all jobs that have ended: failed ones must stay, because they hold their keys, and the
+      // worker removes done ones.
       deleteAfterSeconds: holds ? 0 : 3_600,
       deadLetter: dead,
       // The shortest interval that pg-boss allows.

@@ -90,7 +90,8 @@ export async function setUp(queue: InboxQueue): Promise<boolean> {
 
 /**
  * Returns the SQL that finds jobs whose settings differ from the options (`where`), and that changes them (`set`):
- * pg-boss copies settings into each job and never changes them there. Jobs that have begun keep their attempts.
+ * pg-boss copies settings into each job and never changes them there. Jobs that have begun keep their maximum number of
+ * attempts.
  */
 const copied = ({ settings, deadSettings, dead, mostAttempts }: InboxQueue, isDead: boolean) => {
   const { retentionSeconds } = isDead ? deadSettings : settings;
@@ -119,7 +120,7 @@ const copied = ({ settings, deadSettings, dead, mostAttempts }: InboxQueue, isDe
   };
 };
 
-/** The most jobs that one statement changes, so that the server replies in time. */
+/** The maximum number of jobs that one statement changes, so that the server replies in time. */
 const batchSize = 5_000;
 
 /** Updates the jobs of both queues to the settings of the options. Resolves to whether any job changed. */

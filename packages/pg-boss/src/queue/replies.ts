@@ -75,7 +75,10 @@ function watch(pool: BossPool): () => void {
     }
   };
   let timer: NodeJS.Timeout | undefined;
-  /** Looks for dead connections until no client is busy, because pg-boss may be the only caller that waits. */
+  /**
+   * Looks for dead connections every `replyMs` until no client is busy, because pg-boss may be the only caller that
+   * waits.
+   */
   const look = () => {
     timer = undefined;
     void end();

@@ -17,9 +17,9 @@ export interface AfterRuns {
 }
 
 /**
- * Opens each key whose first job is dead by removing that job, because pg-boss would hold the key; its letter stays in
- * the dead-letter queue. Also removes all letters of an event except the newest, because a redelivery and an operator
- * may have run the event twice at the same time.
+ * With `partitionBy` and `afterDead: "continue"`, opens each key whose first job is dead by removing that job, because
+ * pg-boss would hold the key; its letter stays in the dead-letter queue. With any options, also removes all letters of
+ * an event except the newest, because a redelivery and an operator may have run the event twice at the same time.
  */
 export async function afterRuns(queue: InboxQueue): Promise<AfterRuns> {
   const { name, dead, jobs, schema, partitionBy, holds } = queue;

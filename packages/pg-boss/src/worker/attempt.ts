@@ -34,15 +34,16 @@ export async function attempt(
 }
 
 /**
- * Returns the number of this attempt since the job was stored or revived, starting at 1. pg-boss counts from 0, and a
- * revived job has a higher limit.
+ * Returns the number of this attempt since the job was stored or revived, starting at 1. pg-boss's `retryCount` starts
+ * at 0 and is never reset. Instead, reviving a job and an unused attempt raise its `retryLimit`.
  */
 function numberOf(
   { mostAttempts, retry }: InboxQueue,
   { retryCount, retryLimit }: BossJob,
 ): number {
   const number = retryCount - retryLimit + mostAttempts;
-  // Uses pg-boss's own count if the job had begun before `retry.limit` was lowered, because such a job keeps its limit.
+  // Below 1 if the job had begun before `retry.limit` was lowered, because it keeps its old limit. Then pg-boss's own
+  // count is used, capped so that this is not the last attempt, unless `retry.limit` is 1.
   return number >= 1 ? number : Math.max(1, Math.min(retryCount + 1, retry.limit - 1));
 }
 

@@ -55,7 +55,8 @@ export async function startWorker(
         pollingIntervalSeconds: Math.min(2, Math.max(0.5, concurrency / 16)),
       },
       async (jobs) => {
-        // A loop sleeps even if more jobs wait. Wakes the next loop now, and this loop after its run.
+        // A loop sleeps after each fetch, even if more jobs are waiting. So the next loop is woken now, and this one
+        // after its run.
         wake((index + 1) % concurrency);
         const results = await Promise.all(jobs.map(run));
         wake(index);
@@ -97,7 +98,8 @@ export async function startWorker(
         const error = new Error("The worker stopped before this run ended.");
         await replyTo(boss, () => boss.fail(name, left, recordOf(error)), giveBackMs);
       } catch (error) {
-        // Does not reject, because the receiver must still be drained. Jobs stay active until their heartbeats expire.
+        // Does not reject, because the receiver must still be drained. Jobs that were not returned stay active until
+        // their heartbeats expire.
         boss.emit("error", error instanceof Error ? error : new Error(errorText(error)));
       } finally {
         stopping.abort();
