@@ -16,7 +16,7 @@ export interface TelemetryOptions {
   readonly name?: string | undefined;
   /**
    * The event types that metrics use as labels, such as `Object.keys(emailEvents)`. All other types become `_OTHER`, so
-   * that a sender cannot create time series. Default: none. Errors: `invalid_option`.
+   * that a sender cannot create an unlimited number of time series. Default: none. Errors: `invalid_option`.
    */
   readonly types?: readonly string[] | undefined;
   /** The tracer that creates the spans. Default: the registered tracer provider's. Errors: `invalid_option`. */
@@ -24,10 +24,14 @@ export interface TelemetryOptions {
   /** The meter that creates the metrics. Default: the registered meter provider's. Errors: `invalid_option`. */
   readonly meter?: Meter | undefined;
   /**
-   * The inbox whose jobs the receiver runs or stores. Adds a span for each stored delivery, links from its runs, and
-   * gauges of `admin.stats()`. An inbox reports to one `telemetry` only. Default: none. Errors: `invalid_option`.
+   * The inbox whose jobs the receiver runs or stores. Adds a span for each stored delivery, links to it from its runs,
+   * and, if the inbox has `admin`, gauges of `admin.stats()`. If several `telemetry` calls receive the same inbox, only
+   * the last one creates spans for stored deliveries. Default: none. Errors: `invalid_option`.
    */
   readonly inbox?: ObservedInbox | undefined;
-  /** The time source for durations and pauses between reads of `admin.stats()`, for tests. Default: the system's. */
+  /**
+   * The time source for durations of runs and pauses between reads of `admin.stats()`, for tests. Default: the
+   * system's.
+   */
   readonly clock?: Clock | undefined;
 }

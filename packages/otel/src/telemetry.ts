@@ -29,7 +29,8 @@ const scope = "@svc-webhooks/otel";
  * and metrics. With `inbox`, they also report a span per stored delivery, which its runs link to, and gauges of the
  * inbox. They read no trace headers of requests, and no error of a tracer or meter changes an outcome.
  *
- * Register the SDK before you call `telemetry`. Otherwise, metrics start with the first delivery afterwards.
+ * Register the SDK before you call `telemetry`. Otherwise, metrics start only with the first delivery after its
+ * registration.
  *
  * @throws ReceiverConfigError `invalid_option`, `unknown_option`
  *
@@ -99,7 +100,10 @@ export function telemetry(options: TelemetryOptions = {}): Telemetry {
   return meter ? measure(meter) : onRegisteredMeter(measure);
 }
 
-/** Calls `measure` with the registered provider's meter. If no provider is registered, looks again at each report. */
+/**
+ * Calls `measure` with the registered provider's meter. If no provider is registered, looks again at each report until
+ * there is one.
+ */
 function onRegisteredMeter(measure: (meter: Meter) => Telemetry): Telemetry {
   const noop = createNoopMeter();
   const find = () => attempt(() => metrics.getMeter(scope, version)) ?? noop;

@@ -86,7 +86,8 @@ interface Numbers {
 
 /**
  * Returns a function that reads the stats at most every 10 s. If a read misses its deadline, the function resolves to
- * stats of the last minute, or to undefined if there are none. If a read fails, it resolves to undefined.
+ * stats of the last minute, or to undefined if there are none. If a read fails, it resolves to undefined. While a read
+ * has not settled, the next one begins after a minute at the earliest.
  */
 function statsReader(
   admin: Pick<InboxAdmin, "stats">,

@@ -29,13 +29,13 @@ interface SpanOptions {
   readonly links?: Link[];
 }
 
-/** The error of some work, or an empty list if the work succeeded. */
+/** A list with the error of some work, or an empty list if the work succeeded. */
 export type Errors = readonly [error: unknown] | readonly [];
 
 /**
  * Runs `work` in a new span, as a child of the active one. `ended` is called once, when `work` has returned, thrown or
- * settled. Work that returns no promise stays synchronous. Whatever the tracer throws, `work` runs once, and its
- * result is returned.
+ * settled; it returns the error type for the span. Work that returns no promise stays synchronous. Whatever the tracer
+ * throws, `work` runs once, and its result is returned.
  */
 export function inSpan<T>(
   tracer: Tracer,
