@@ -44,8 +44,9 @@ export type CustomCall = Pick<Call, "query" | "body">;
 
 /**
  * The service's REST interface. Requests and results use the interface's own names. An operation that fails rejects
- * with an SvcError: an InvalidRequestError, before any request, if a documented limit is exceeded; otherwise an error
- * that depends on the response status or on how the connection failed.
+ * with an SvcError: before any request, a ClientConfigError if an option is invalid, or an InvalidRequestError if the
+ * request violates a documented limit; otherwise an error that depends on the response status or on how the connection
+ * failed.
  */
 export interface Client {
   readonly emails: {
@@ -113,7 +114,7 @@ export interface Client {
       event_id: string,
       options?: RedeliverOptions,
     ) => ResponsePromise<WebhookEvent | undefined>;
-    /** Redelivers every failed delivery of an endpoint, page by page. */
+    /** Redelivers every failed delivery of an endpoint, or at most `max` of them, page by page. */
     readonly redeliverFailed: (options: BulkRedeliveryOptions) => Promise<BulkRedelivery>;
   };
   /**
@@ -130,7 +131,7 @@ export interface Client {
 }
 
 /**
- * Creates a client. It makes no request and logs nothing.
+ * Creates a client, without making a request. The client logs nothing.
  *
  * @throws ClientConfigError `invalid_option`
  *

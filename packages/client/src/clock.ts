@@ -28,9 +28,9 @@ export const systemClock: ClientClock = {
 const endedBy = new WeakMap<AbortSignal, Set<() => void>>();
 
 /**
- * Calls `run` when `signal` is aborted, or in a microtask if it already is. Returns a function that cancels the call.
- * All calls for a signal share one listener, because Node warns about more than ten listeners, and retains a few bytes
- * for each `AbortSignal.any`.
+ * Calls `run` when `signal` is aborted, or in a microtask if it already is. Returns a function that removes `run`, so
+ * that a later abort does not call it. All calls for a signal share one listener, because Node warns about more than
+ * ten listeners, and retains a few bytes for each `AbortSignal.any`.
  */
 export function onAbort(signal: AbortSignal | undefined, run: () => void): () => void {
   if (!signal) return () => {};

@@ -110,7 +110,10 @@ export class ConflictError extends ApiError {
   override readonly name = "ConflictError";
 }
 
-/** 429: no retry would have been in time, or `maxRetries` is 0. `retryAfterMs` states when to try again. */
+/**
+ * 429: no retry would have been in time, or `maxRetries` is 0. `retryAfterMs` is the pause that the service requested,
+ * if it requested one.
+ */
 export class RateLimitError extends ApiError {
   override readonly name = "RateLimitError";
 }

@@ -20,7 +20,10 @@ export interface RequestNote extends AttemptNote {
 export interface ResponseNote extends AttemptNote {
   /** The duration of the attempt, in milliseconds of real time. */
   readonly ms: number;
-  /** The status of the response. Undefined if no response arrived, or only part of a successful one. */
+  /**
+   * The status of the response. Undefined if no complete response arrived, but an error response needs no complete
+   * body.
+   */
   readonly status: number | undefined;
   readonly requestId: string | undefined;
   /** The code of the error; undefined for a success. */

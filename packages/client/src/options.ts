@@ -28,12 +28,13 @@ export interface ClientOptions {
   /**
    * The maximum size of a response body, in decompressed bytes, 1 to 2^31 − 1. Default 1,048,576. The client reads no
    * more. A larger successful response rejects with an InvalidResponseError `response_too_large`, although the request
-   * was processed; an error keeps its class and code.
+   * was processed. A larger error response keeps its class, but its code is `http_<status>`, because its JSON is
+   * incomplete.
    */
   readonly maxResponseBytes?: number | undefined;
   /**
-   * Called before each attempt, and not awaited. It may add headers such as `traceparent`, and sees no API key.
-   * Its errors are ignored, so that a request does not depend on tracing.
+   * Called before each attempt, and not awaited. It may add headers such as `traceparent`, but only synchronously, and
+   * sees no API key. Its errors are ignored, so that a request does not depend on tracing.
    */
   readonly onRequest?: ((note: RequestNote) => void) | undefined;
   /** Called after each attempt, even one without a response. Its errors are ignored. */
@@ -44,7 +45,7 @@ export interface ClientOptions {
 
 /** The last argument of each operation. Its values take precedence over the client's. */
 export interface RequestOptions {
-  /** Ends the request, even during a pause before a retry. */
+  /** Ends the request with an AbortedError when it is aborted, even during a pause before a retry. Default: none. */
   readonly signal?: AbortSignal | undefined;
   /** The limit of the request with all its attempts and pauses, in milliseconds. Default: the client's. */
   readonly deadlineMs?: number | undefined;
@@ -182,7 +183,7 @@ export function checkSignal({ signal }: Pick<RequestOptions, "signal">): void {
 }
 
 /**
- * Reads an environment variable. An empty one counts as not set. Returns undefined if there is no environment, as in
+ * Returns the value of an environment variable, or undefined if it is not set, if there is no environment, as in
  * Workers, or if Deno denies access to it.
  */
 function fromEnvironment(name: string): string | undefined {

@@ -8,7 +8,7 @@ export interface Page<Item> {
   readonly next_cursor: string | undefined;
 }
 
-/** A list: `for await` returns its items, and requests the next page when the current one is used up. */
+/** A list: `for await` iterates over its items, and requests the next page when the current one is used up. */
 export interface List<Item> extends AsyncIterable<Item> {
   /** Returns the pages of the list. */
   readonly pages: () => AsyncIterable<Page<Item>>;

@@ -37,7 +37,7 @@ export interface BulkRedelivery {
 export interface BulkRedeliveryProgress extends BulkRedelivery {
   /** The delivery that was handled last. */
   readonly event: WebhookEvent;
-  /** The reason why the request failed. */
+  /** The reason why the request failed. Absent if it succeeded. */
   readonly error?: SvcError;
 }
 
@@ -48,7 +48,10 @@ export interface BulkRedeliveryOptions extends RequestOptions {
   readonly dryRun?: boolean | undefined;
   /** The maximum number of failed deliveries to handle, 0 or more. Default: all. */
   readonly max?: number | undefined;
-  /** Called and awaited after each failed delivery of the list. If it throws, the work ends. */
+  /**
+   * Called and awaited after each failed delivery of the list. If it throws, the work ends, and `redeliverFailed`
+   * rejects with the error.
+   */
   readonly onProgress?: ((progress: BulkRedeliveryProgress) => void | Promise<void>) | undefined;
 }
 

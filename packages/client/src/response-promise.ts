@@ -11,7 +11,7 @@ export interface RawResponse {
 
 /** A promise of an operation's result, which can provide the response too. */
 export interface ResponsePromise<Result> extends Promise<Result> {
-  /** Resolves with the result and the raw response: status, headers, request id, attempts and text. */
+  /** Resolves to the result and the raw response: status, headers, request id, attempts and text. */
   readonly withResponse: () => Promise<{ readonly result: Result; readonly response: RawResponse }>;
 }
 

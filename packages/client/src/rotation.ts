@@ -38,7 +38,10 @@ export interface RotatingClient {
 
 /** The secrets of an endpoint across its rotations. */
 export interface RotatingSecrets {
-  /** Returns the active secrets, newest first, at most 10: the `secret` option of `createReceiver`. */
+  /**
+   * Returns the active secrets, newest first. Pass this function as the `secret` option of `createReceiver`. A rotation
+   * keeps at most 10 secrets.
+   */
   readonly current: () => readonly SigningSecret[];
   /**
    * Rotates the secret of the endpoint, adds the new secret to those that `current` returns, and saves them. Rotations
@@ -95,7 +98,7 @@ export function rotatingSecrets({
     typeof overlapMs === "number" && overlapMs >= 0,
     "`overlapMs` must be a number that is 0 or greater.",
   );
-  // Replaces null by undefined: databases store a missing expiry as null, and a receiver refuses null.
+  // Replaces null with undefined: databases store a missing expiry as null, and a receiver refuses null.
   let known = secrets.map((one) => ({ ...one, expiresAt: one.expiresAt ?? undefined }));
   let turn: Promise<unknown> = Promise.resolve();
   const valid = (now: number) => known.filter(({ expiresAt }) => (expiresAt ?? Infinity) > now);

@@ -8,7 +8,7 @@ export const mask = (text: string, apiKey: string): string =>
 
 /**
  * Returns a server's text as one line of at most `length` characters, with secrets masked, and with control and
- * invisible characters replaced by spaces.
+ * invisible characters replaced by spaces; undefined if nothing is left.
  */
 export const oneLine = (text: string, apiKey: string, length: number): string | undefined =>
   mask(text, apiKey)

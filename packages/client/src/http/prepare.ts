@@ -17,9 +17,9 @@ export interface Call {
   readonly query?: Readonly<Record<string, string | number | undefined>> | undefined;
   /** The body, sent as JSON. */
   readonly body?: unknown;
-  /** Whether the request carries an idempotency key: always, or only if the caller passes one. */
+  /** When the request carries an idempotency key: always, or only if the caller passes one. Default: never. */
   readonly key?: "always" | "optional";
-  /** Whether the request can safely be repeated after a lost response. */
+  /** Whether to repeat the request after a lost response even if it may then take effect twice. Default false. */
   readonly mayRepeat?: boolean | undefined;
   /** Whether a successful response may have no body. */
   readonly mayBeEmpty?: boolean;
@@ -35,7 +35,9 @@ export interface PreparedRequest extends Limits {
   readonly body: string | null;
   readonly call: Call;
   readonly idempotencyKey: string | undefined;
-  /** Whether the request takes effect only once, however often it is processed. */
+  /**
+   * Whether the request may be repeated after a lost response: it takes effect only once, or `mayRepeat` permits it.
+   */
   readonly isRepeatable: boolean;
   readonly signal: AbortSignal | undefined;
   /** The deadline in epoch milliseconds. */
@@ -76,7 +78,7 @@ export function prepare(
     ...limits,
     method,
     path: call.path + (search.size ? `?${String(search)}` : ""),
-    // Serialises the body once, so that all attempts send the same bytes.
+    // Serializes the body once, so that all attempts send the same bytes.
     body: serialised(body),
     call,
     idempotencyKey,

@@ -5,7 +5,10 @@ import { mask, oneLine } from "./mask.js";
 import type { PreparedRequest } from "./prepare.js";
 import { retryAfterMs } from "./retry.js";
 
-/** Parses a response. Returns the value of a success, or the failure, with an error in any of A-11's three shapes. */
+/**
+ * Parses a response. Returns the value of a success, or the failure. The body of an error may have any of the three
+ * shapes of assumption A-11.
+ */
 export function readResponse(
   { status, headers, text, isTooLarge }: Received,
   { call: { mayBeEmpty, result }, maxResponseBytes }: PreparedRequest,
@@ -37,7 +40,8 @@ export function readResponse(
     if (result && json !== undefined && !body[result])
       return invalid("invalid_response", `The response has no \`${result}\`.`);
     if (json === body && typeof body["send_id"] !== "number") return { value: json };
-    // Incomplete JSON was cut off in transit, so a retry may help. Any other invalid response would be the same again.
+    // Incomplete JSON and an empty body were probably cut off in transit, so a retry may help. Any other invalid
+    // response would be the same again.
     const isCut = json === undefined && /json/.test(headers.get("content-type") ?? "");
     return invalid("invalid_response", unexpected, isCut || !text);
   }

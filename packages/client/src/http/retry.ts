@@ -17,9 +17,9 @@ export function pauseMs(attempt: number, { facts }: Failure): number {
 }
 
 /**
- * Returns whether another attempt is safe and may succeed.
+ * Returns whether another attempt is permitted and may succeed.
  *
- * @param isRepeatable whether the request takes effect only once, however often it is processed
+ * @param isRepeatable whether the request may be repeated after a lost response or a server error
  */
 export function mayRetry({ facts, isLost }: Failure, isRepeatable: boolean): boolean {
   const { status = 0, code } = facts;
@@ -31,8 +31,9 @@ export function mayRetry({ facts, isLost }: Failure, isRepeatable: boolean): boo
 
 /**
  * Returns the pause that the service requests, in milliseconds: `Retry-After` in seconds or as a date (RFC 9110,
- * section 10.2.3), or, with status 429, the time until `X-RateLimit-Reset` (A-16). A date is relative to the response's
- * `Date`. A pause longer than a timer supports is shortened to the longest one.
+ * section 10.2.3), or, with status 429 and without a valid `Retry-After`, the time until `X-RateLimit-Reset` (A-16).
+ * Undefined if there is none. A date is relative to the response's `Date`. A pause longer than a timer supports is
+ * shortened to the longest one.
  */
 export function retryAfterMs(status: number, headers: Headers, now: number): number | undefined {
   const requested = requestedMs(status, headers, now);

@@ -15,11 +15,12 @@ interface Deliveries {
 const lanes = 4;
 
 /**
- * Redelivers every failed delivery of an endpoint, newest first, and holds one page of them at a time. A
- * request that fails is counted, and the work continues.
+ * Redelivers the failed deliveries of an endpoint, newest first, at most `max` of them, and keeps one page in memory at
+ * a time. A request that fails is counted, and the work continues.
  *
- * @throws ClientConfigError `invalid_option`; AuthenticationError, RateLimitError, AbortedError, status 403 and
- *   `redirected`, which end the work; and the errors of `webhookEvents.list` and `onProgress`
+ * @throws ClientConfigError `invalid_option`; InvalidRequestError if `webhook_endpoint_id` is not an id;
+ *   AuthenticationError, RateLimitError, AbortedError, status 403 and `redirected`, which end the work; and the errors
+ *   of `webhookEvents.list` and `onProgress`
  */
 export async function redeliverFailed(
   webhookEvents: Deliveries,

@@ -16,7 +16,7 @@ const longestPause = 5_000;
  * Polls the status of a send until it matches `until`.
  *
  * @throws TimeoutError `deadline_exceeded` if that takes too long, SvcError `not_reached` if the send has another final
- *   status, and the errors of `sends.get`
+ *   status and `until` is not a function, and the errors of `sends.get` and `until`
  */
 export async function waitForSend(
   get: (id: string, options: RequestOptions) => Promise<SendStatus>,
