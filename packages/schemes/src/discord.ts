@@ -18,7 +18,7 @@ const signatureOf = (text: string) => (text.length === 128 ? fromHex(text) : und
 
 /**
  * Returns the scheme of Discord's webhook events, not its interactions. `X-Signature-Ed25519: <hex>` is the Ed25519
- * signature of the time in `X-Signature-Timestamp` and the body. The type is the event's `type`, such as
+ * signature of the time in `X-Signature-Timestamp` and the body. The type is `event.type`, such as
  * `APPLICATION_AUTHORIZED`. There are no ids, so the delivery id is the SHA-256 of the body. A PING ends as
  * `handshake`. Discord tests endpoints with wrong signatures; the receiver responds 401, as required.
  *

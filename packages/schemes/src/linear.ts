@@ -25,7 +25,8 @@ export interface LinearClaim extends HmacClaim {
 
 /**
  * Returns the scheme of Linear. `Linear-Signature: <hex>` is the HMAC-SHA256 of the body. The delivery id is
- * `Linear-Delivery`, which is not signed. The type is the body's `type` with its `action`: `Issue.create`.
+ * `Linear-Delivery`, which is not signed. The type is the body's `type`, with its `action` if it has one:
+ * `Issue.create`.
  *
  * The signed time is `webhookTimestamp` in the body. Linear retries after 1 minute, 1 hour and 6 hours (Linear's page
  * on webhooks). Users report that a retry repeats the first time, so that the limit of 60 s in `@linear/sdk` refuses

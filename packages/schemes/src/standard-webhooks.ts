@@ -21,10 +21,13 @@ export interface StandardWebhooksOptions extends TimedOptions {
   readonly algorithm?: "hmac" | "ed25519" | undefined;
 }
 
-/** Matches a signature's version before a key, and text after the key's prefix that is not base64. */
+/**
+ * Matches a signature's version at the start of a key, and, after the key's prefix, another prefix or a character that
+ * is not base64.
+ */
 const foreign = /^v1a?,|(?<=wh(sec|pk)_.*)(wh(sec|pk)_|[^a-z\d+/=])/is;
 
-/** Returns a function that decodes the base64 after a prefix. */
+/** Returns a function that decodes the base64 after a prefix. It returns undefined for any other text. */
 const prefixed = (prefix: string) => (key: string) =>
   key.startsWith(prefix) ? fromBase64(key.slice(prefix.length)) : undefined;
 
@@ -61,7 +64,8 @@ const ed25519 = {
  * a dot and the body. During a rotation, there is one signature for each secret, separated by spaces. The delivery id
  * is the signed `webhook-id`; the type is the body's `type`. Each attempt is signed with its own time.
  *
- * The secret is `whsec_` and the base64 of the key, or the key's bytes.
+ * The secret is `whsec_` and the base64 of the HMAC key or, with `algorithm: "ed25519"`, `whpk_` and the base64 of the
+ * public key. It can also be the bytes of the key.
  *
  * @throws ReceiverConfigError `invalid_option`, `unknown_option`
  *

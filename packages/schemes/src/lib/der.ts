@@ -1,6 +1,6 @@
 /**
- * Converts an ECDSA signature over P-256 from DER to the 64 bytes that WebCrypto verifies. Returns undefined unless
- * it is the only DER encoding of two positive integers of at most 32 bytes.
+ * Converts an ECDSA signature over P-256 from DER to the 64 bytes that WebCrypto verifies. Returns undefined unless the
+ * input is the canonical DER encoding of two positive integers of at most 32 bytes.
  */
 export function fromDer(der: Uint8Array): Uint8Array | undefined {
   // Two integers of 33 bytes need 72 bytes, so every valid length is a single byte.

@@ -3,7 +3,7 @@ import { concat, utf8, type Source } from "./bytes.js";
 import { toHex } from "./hex.js";
 import { andThen } from "./maybe-promise.js";
 
-/** A key that makes HMACs as lower-case hex digits. */
+/** A key that computes HMACs, as lowercase hex digits. */
 export type SigningKey = Pick<HmacKey, "sign">;
 
 /** The signatures of a request, and the text that is signed before its body. */

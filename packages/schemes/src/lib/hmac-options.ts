@@ -55,9 +55,9 @@ export interface HmacOptions extends TimedOptions {
    */
   readonly list?: string | undefined;
   /**
-   * Returns the JSON object to respond with if the body only tests the endpoint. Any other value means that the body is
-   * an event. `sign` returns the HMAC of a text in hex digits, with the key that made the request's signature. Default:
-   * no body is a test. Errors: `invalid_option`.
+   * Returns the JSON object to respond with, or a promise of it, if the body only tests the endpoint. Any other value
+   * means that the body is an event. `sign` returns the HMAC of a text in hex digits, with the key that made the
+   * request's signature. Default: no body is a test. Errors: `invalid_option`.
    */
   readonly handshake?:
     ((body: SignedBody, sign: (text: string) => MaybePromise<string>) => unknown) | undefined;

@@ -1,7 +1,10 @@
 import { ReceiverConfigError, type SecretKey } from "@svc-webhooks/core";
 import { utf8 } from "./bytes.js";
 
-/** Throws unless `ok` is true. `text` states the cause and the fix in whole sentences, and never contains the key. */
+/**
+ * Throws a ReceiverConfigError `invalid_secret` unless `ok` is true. `text` continues the sentence that begins with the
+ * option's name. It states the cause and the fix, and never contains the key.
+ */
 export function assertKey(ok: unknown, option: string, text: string): asserts ok {
   if (!ok) throw new ReceiverConfigError("invalid_secret", option, `\`${option}\` ${text}`);
 }
@@ -17,7 +20,7 @@ const isKeyLike = (key: unknown) =>
  * Returns the `keyBytes` of a scheme, which decodes a text and returns bytes unchanged.
  *
  * @param decode returns undefined for a text that cannot be a key of this sender
- * @param text the cause and the fix for a value that cannot be a key
+ * @param text the cause and the fix for a value that cannot be a key, as in {@link assertKey}
  * @param isKey whether bytes can be a key
  */
 export const keyReader =

@@ -1,6 +1,6 @@
 import type { Inspection } from "@svc-webhooks/core";
 
-/** The most signatures that a header may have, because each costs a comparison. */
+/** The maximum number of signatures in a header. Each one costs a comparison. */
 const mostSignatures = 5;
 
 /** The maximum length of a signature's header, in characters. */

@@ -33,8 +33,8 @@ export function toleranceOf(
 }
 
 /**
- * Returns the problem with a signed time, as the header has it, or undefined if there is none. Accepts only digits,
- * because the text of the time is signed: several texts could parse to the same number.
+ * Returns the problem with a signed time, or undefined if there is none. Accepts only digits, at most 11 for seconds
+ * and 14 for milliseconds, because several other texts could parse to the same number.
  *
  * @param header the header to name in the text for the log
  * @param unitMs the milliseconds in the unit of the time: 1,000 or 1

@@ -97,12 +97,14 @@ export interface Sender {
   readonly isTimed: boolean;
   /** The field of the body with the signed time, in milliseconds. Undefined if the time is in a header or absent. */
   readonly timeField?: string;
-  /** Whether a delivery with another id is refused, because the id is signed. */
+  /** Whether a delivery with another id is refused, because the id is signed or is the hash of the signed body. */
   readonly signsId: boolean;
   /** Whether a body is a list of events. */
   readonly sendsLists?: true;
   /** The type to use for an event without a type. */
   readonly type: string;
-  /** Adds the members that the sender's bodies have and the event lacks. */
+  /**
+   * Returns a body of this sender for the event: adds the members that the sender's bodies have and the event lacks.
+   */
   readonly complete: (event: Readonly<Record<string, unknown>>, values: BodyValues) => unknown;
 }

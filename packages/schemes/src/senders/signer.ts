@@ -16,7 +16,10 @@ export interface SignOptions {
   readonly at?: number | undefined;
   /** The delivery id, for senders that send it in a header. Default: a random id. */
   readonly deliveryId?: string | undefined;
-  /** The event's type, for senders that send it in a header. Default: the sender's simplest type. */
+  /**
+   * The event's type, for senders that send it in a header. Default: the sender's simplest type, or no header for a
+   * signer that `hmacSigner` returned.
+   */
   readonly type?: string | undefined;
 }
 

@@ -231,7 +231,7 @@ const rows: Readonly<Record<SenderName, Row>> = {
       version: 1,
       application_id: "1",
       type: 1,
-      // Makes each body differ, because the delivery id is the hash of the body.
+      // Makes each body unique, because the delivery id is the hash of the body.
       event: { type, timestamp: isoTime(at), data: { user: { id: deliveryId } } },
       ...event,
     }),
