@@ -24,13 +24,14 @@ export interface ExplainRequest {
    */
   readonly previousSecrets?: readonly SecretKey[] | undefined;
   /**
-   * Secrets of other endpoints. A value signed with one of them is reported as the mistake `other_secret`. The first
-   * five take part in combinations. Default: none.
+   * Secrets of other endpoints. A value signed with one of them is reported as the mistake `other_secret`. Only the
+   * first five are also tried in altered forms and in combinations with other mistakes. Default: none.
    */
   readonly otherSecrets?: readonly SecretKey[] | undefined;
   /**
-   * Whether to look only for mistakes that are found with little work, for values that anyone can send: no
-   * combinations, no bodies that were cut, and changes of the body only if it has at most 8,192 bytes. Default: false.
+   * Whether to look only for mistakes that are found with little work. Set it for values that anyone can send. The
+   * search then omits combinations and damage from reading chunks (`cut_body`, `split_characters`), and looks for
+   * changes of the body only if it has at most 8,192 bytes. Default: false.
    */
   readonly quick?: boolean | undefined;
 }
@@ -52,8 +53,9 @@ export interface Explanation {
   readonly body_difference?: BodyDifference;
   /**
    * The ids of the mistakes that were checked before the verdict, and `combinations` for combinations of two mistakes.
-   * `combinations` is absent if the body has more than 16,384 bytes, or if there are more than 10,000 combinations.
-   * Mistakes that change the body are absent if it has more than 4 MiB. With `quick`, more ids are absent.
+   * `combinations` is absent if the body has more than 16,384 bytes, or if 10,000 digests do not cover all combinations
+   * of two mistakes. Mistakes that change the body are absent if it has more than 4 MiB. With `quick`, more ids are
+   * absent.
    */
   readonly checked: readonly (MistakeId | "combinations")[];
 }
@@ -83,8 +85,8 @@ export interface BodyDifference {
 }
 
 /**
- * Names the mistake that made a signature wrong, such as a body that was parsed and serialized again, or a secret with
- * a newline. It computes the signature that each known mistake would produce, then those of combinations of mistakes,
+ * Names the mistake that made a signature wrong, such as a body that was parsed and re-serialized, or a secret with a
+ * newline. It computes the signature that each known mistake would produce, then those of combinations of mistakes,
  * until a signature matches the value. A mistake is never accepted: only the correct signature results in `same`.
  * Upper-case hex digits, which `verify` accepts, are a mistake here.
  *

@@ -107,7 +107,7 @@ export async function explainRequest(request: ExplainSenderRequest): Promise<Req
   const refused = { scheme, arrived, judgement, secret, previousSecrets, quick };
   const mistake = await explainRefusal(refused);
   if (mistake) return { ...judgement, mistake };
-  // Compares values only for a well-formed signature. Otherwise, neither the secret nor the body is to blame.
+  // Names values to compare only for a well-formed signature. Otherwise, neither the secret nor the body is the cause.
   const { code } = judgement.outcome;
   if (code !== "signature_mismatch" && code !== "signature_stale") return judgement;
   return { ...judgement, next_step: await nextStep(refused) };

@@ -80,14 +80,17 @@ function asciiOf(raw: string, text: string): readonly Bytes[] {
   return /[^\0-\x7f]/.test(raw) ? texts.map(utf8) : [];
 }
 
-/** The limits for each kind of variant: the number for a small body, and the total bytes for a larger body. */
+/**
+ * The limits for each kind of variant that `cutVariants` yields: the number for a small body, and the total bytes for a
+ * larger body.
+ */
 const most = { small: 1_024, bytes: 16_777_216 };
 
 /**
- * Yields the body as code with an error in reading chunks may sign it: with a character damaged between two chunks, or
+ * Yields the body as code that reads chunks incorrectly may sign it: with a character damaged between two chunks, or
  * without its end. There are too many of these variants to combine them with other mistakes.
  *
- * @param isSmall whether to cut off the end at each of the first positions, and not only at likely positions
+ * @param isSmall whether to cut the body off at each of its first 1,024 positions too, not only at likely positions
  */
 export function* cutVariants(body: Bytes, isSmall: boolean): Generator<BodyVariant> {
   const decode = (from: number, to: number) => utf8(textOf(body.subarray(from, to)));

@@ -45,7 +45,7 @@ export function utf16(text: string, isBigEndian = false): Bytes {
   return bytes;
 }
 
-/** Decodes base64 or base64url, skipping other characters, like `Buffer.from(text, "base64")`. */
+/** Decodes base64 or base64url up to the first `=`, skipping other characters, like `Buffer.from(text, "base64")`. */
 export function fromBase64(text: string): Bytes {
   const [digits = ""] = text.split("=", 1);
   const kept = digits

@@ -15,7 +15,7 @@ export const unescaped = (json: string): string =>
     );
 
 /**
- * Returns a function that compares another serialisation of the same JSON with the body. It returns the mistake if
+ * Returns a function that compares another serialization of the same JSON with the body. It returns the mistake if
  * either text escapes characters that the other does not, or undefined if both escape the same characters.
  */
 export function escapeMistake(body: string): (text: string) => MistakeId | undefined {

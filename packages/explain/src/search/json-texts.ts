@@ -1,7 +1,7 @@
 import { escapeMistake, unescaped } from "./escapes.js";
 import type { MistakeId } from "../mistakes.js";
 
-/** Text that a JSON serialiser may have produced from the body, and the mistake that it indicates. */
+/** Text that a JSON serializer may have produced from the body, and the mistake that it indicates. */
 export interface JsonText {
   readonly id: MistakeId;
   readonly text: string;
@@ -9,7 +9,7 @@ export interface JsonText {
   readonly file: boolean;
 }
 
-/** The way a serialiser separates tokens. */
+/** The way a serializer separates tokens. */
 interface Layout {
   readonly id: MistakeId;
   /** One level of indentation. Default: everything on one line. */
@@ -40,7 +40,7 @@ const codeUnit = (character: string) => character.charCodeAt(0).toString(16).pad
 const escaped = (character: string) => `\\u${codeUnit(character)}`;
 
 /**
- * Functions that escape strings the way various serialisers do. Each receives JSON that escapes only what JSON
+ * Functions that escape strings the way various serializers do. Each receives JSON that escapes only what JSON
  * requires.
  */
 const styles: readonly ((json: string) => string)[] = [
@@ -60,7 +60,7 @@ const styles: readonly ((json: string) => string)[] = [
 ];
 
 /**
- * Yields serialisations of the same JSON, the simplest mistakes first, or none if the body is not JSON. Also yields
+ * Yields serializations of the same JSON, the simplest mistakes first, or none if the body is not JSON. Also yields
  * undefined between steps that process the whole body, so that the caller can let other work run.
  */
 export function* jsonTexts(body: string): Generator<JsonText | undefined> {
@@ -72,7 +72,8 @@ export function* jsonTexts(body: string): Generator<JsonText | undefined> {
   const mistakeIn = escapeMistake(body);
   for (const text of styled(kept)) yield { id: mistakeIn(text) ?? compact.id, text, file: false };
 
-  // Uses both forms: JavaScript may change numbers, duplicate keys and the order of keys; other languages keep them.
+  // Tries the JSON both as JavaScript serializes it and with the body's own tokens: JavaScript may change numbers,
+  // duplicate keys and the order of keys; other languages keep them.
   const stringified = attempt(() => JSON.stringify(parsed));
   yield undefined;
   const laidOut = layOut(tokensOf(kept), compact);
@@ -135,7 +136,7 @@ const keysOf = (json: string): readonly string[] =>
 
 /**
  * Returns the result of `run`, or undefined if it throws. Besides invalid JSON, the cause may be a stack overflow:
- * deeply nested values overflow the stack of a serialiser, and millions of escapes that of a regular expression.
+ * deeply nested values overflow the stack of a serializer, and millions of escapes that of a regular expression.
  */
 function attempt<T>(run: () => T): T | undefined {
   try {

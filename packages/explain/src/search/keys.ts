@@ -8,7 +8,7 @@ export interface KeyVariant {
   readonly key: Bytes;
 }
 
-/** Returns the secrets themselves as keys. */
+/** Returns the secrets themselves as keys, each with these mistakes. */
 export const exactKeys = (
   keys: readonly SecretKey[],
   ids: readonly MistakeId[],

@@ -29,7 +29,10 @@ interface Candidate {
   readonly method: Method;
 }
 
-/** Returns the size of the largest body whose variants are tried. In a quick search, all variants take 0.1 s. */
+/**
+ * Returns the size of the largest body whose variants are tried, in bytes. In a quick search, trying all variants of
+ * such a body takes 0.1 s.
+ */
 export const changedBodyBytes = (isQuick: boolean): number => (isQuick ? 8_192 : 4 * 1_048_576);
 
 /**

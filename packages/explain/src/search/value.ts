@@ -26,7 +26,10 @@ export const valueMistakes: readonly MistakeId[] = [
   "truncated",
 ];
 
-/** The maximum length of a value that is parsed. A SHA-512 digest that was hex-encoded twice has 256 characters. */
+/**
+ * The maximum length of a value that is parsed, in characters. A SHA-512 digest that was hex-encoded twice has 256
+ * characters.
+ */
 const longest = 512;
 
 /** The minimum number of digits of a truncated digest: a shorter prefix could match by chance. */
@@ -47,7 +50,7 @@ export function obviousMistake(
     : undefined;
 }
 
-/** Parses a value, and returns the function that compares digests with it. There may be thousands of digests. */
+/** Parses a value once, and returns the function that compares digests with it: there may be thousands of digests. */
 export function parseValue(given: string): MistakesIn {
   if (given.length > longest) return () => undefined;
   const value = given

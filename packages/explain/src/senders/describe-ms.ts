@@ -1,5 +1,6 @@
 /**
- * Describes a duration in the largest unit of which it has at least two, and in seconds.
+ * Describes a duration in seconds and, if it has at least two minutes, in the largest unit (d, h or min) of which it
+ * has at least two.
  *
  * @example
  * ```ts

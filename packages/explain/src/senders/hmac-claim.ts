@@ -3,7 +3,10 @@ import type { HmacClaim } from "@svc-webhooks/schemes";
 import { concat, utf8 } from "../search/bytes.js";
 import { headerOf, type Arrived } from "./arrived.js";
 
-/** Returns whether a signature is a SHA-256 digest, because the search reports every other hash as a mistake. */
+/**
+ * Returns whether a signature has the form of a SHA-256 digest. The search reports every other hash as a mistake, so it
+ * must not see a scheme that uses another hash.
+ */
 const isDigest = (one: unknown) => typeof one === "string" && /^[\da-f]{64}$/.test(one);
 
 /** Returns the claim in the headers if it is well-formed and not stale, and its signatures are HMACs with SHA-256. */

@@ -19,7 +19,7 @@ export interface Judgement {
   readonly details: string;
 }
 
-/** The largest `maxBodyBytes` that a receiver accepts. */
+/** The largest `maxBodyBytes` that a receiver accepts, in bytes. */
 const mostBytes = 104_857_600;
 
 /**

@@ -7,8 +7,8 @@ import { mismatched } from "./signature-mistakes.js";
 import { timesIn } from "./signed-time.js";
 
 /**
- * Names the mistake that made a receiver refuse a request. A mistake is never accepted: each candidate differs from the
- * given request in its headers, its time, its key or its body.
+ * Resolves to the mistake that made a receiver refuse a request, or to undefined if none is known. A mistake is never
+ * accepted: each candidate differs from the given request in its headers, its time, its key or its body.
  */
 export async function explainRefusal(refused: Refused): Promise<SenderMistake | undefined> {
   const { code } = refused.judgement.outcome;

@@ -15,7 +15,10 @@ export interface WrittenTime {
   readonly at: number;
 }
 
-/** Returns the possible times in the headers and in `webhookTimestamp`: 10 digits are seconds, 13 milliseconds. */
+/**
+ * Returns the first five possible times in the scheme's headers and in `webhookTimestamp`: 10 digits are seconds, 13
+ * milliseconds.
+ */
 export function timesIn(scheme: Scheme, arrived: Arrived): readonly WrittenTime[] {
   const values = scheme.headers.map((name) => headerOf(arrived, name) ?? "");
   const inBody = /"webhookTimestamp"\s*:\s*\d{13}/.exec(textOf(arrived.body));
