@@ -195,8 +195,8 @@ export function postgresStore(
         })) === "1";
       for (const { own, limit } of run?.transactions ?? []) {
         if (isExtended) limit?.renew();
-        // Perhaps the lease was not extended only because the transaction has just been committed. The run then still
-        // counts as the owner.
+        // If the lease was not extended, the transaction may just have been committed. The run then still counts as the
+        // owner.
         else if (limit?.isEnding) await own().settled();
       }
       return isExtended || run?.isFinished === true;

@@ -75,7 +75,7 @@ export interface SqliteStore<Db> extends DeliveryStore {
    * whole table.
    *
    * @throws ReceiverConfigError `invalid_option`, `unknown_option`
-   * @throws WebhookError as `transaction`, from `transaction_open` to `database_closed`
+   * @throws WebhookError with the codes that `transaction` has for the database and the connection
    */
   purge(options?: { readonly limit?: number | undefined }): number;
 

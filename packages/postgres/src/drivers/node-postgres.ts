@@ -350,7 +350,8 @@ async function checkOut(pool: PgPool, signal: AbortSignal | undefined): Promise<
     client.release();
     throw new WebhookError("not_sent", "No connection to PostgreSQL became free in time.");
   }
-  // Listens for errors, because the pool does not while a client is checked out, and this client may predate the store.
+  // Listens for errors, because the pool does not while a client is checked out, and this client may have been opened
+  // before the store was created.
   survive(client);
   return client;
 }

@@ -32,7 +32,7 @@ export class NotedPromise<Result> extends Promise<Result> {
     void this.settled();
   }
 
-  /** Resolves when this promise has settled. Does not count as awaiting it. */
+  /** Resolves when this promise has settled. Calling this method does not count as awaiting it. */
   async settled(): Promise<void> {
     await super.then(ignore, ignore);
   }

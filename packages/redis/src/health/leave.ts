@@ -6,8 +6,8 @@ const pauseMs = 5_000;
 const leftAt = new WeakMap<object, number>();
 
 /**
- * Makes a client replace a connection, at most every 5 s, so that a client whose new connections are no better stays
- * connected in between. Returns whether the connection was replaced.
+ * Makes a client replace a connection, at most every 5 s: otherwise, a client whose new connections do not work either
+ * would keep reconnecting. Returns whether the connection was replaced.
  */
 export function leave(connection: object, reconnect: () => void): boolean {
   const now = performance.now();
