@@ -25,7 +25,8 @@ export function createCalls(database: Database<unknown>, schema: Schema): Calls 
   const pendingCalls = new Set<{ readonly deadline: StoreCall | undefined }>();
 
   const explainedCall = (error: unknown) => {
-    // Names problems with the settings, because calls that have stopped responding may occupy the whole pool.
+    // States problems with the client's settings too, because connections that have stopped responding may occupy the
+    // whole pool.
     const problems = isPoolTimeout(error) ? (database.problems?.() ?? []) : [];
     return problems.length > 0 ? notSent(error, problems) : explained(error, schema);
   };
