@@ -21,7 +21,9 @@ import { decoded, encoded } from "./wire.js";
 const columns = "key, state, expires_at, fence, run, lease_ends_at, token, lineage";
 const table = "svc_webhooks_deliveries";
 
-/** The number of neighbours of a claimed record that are removed if they have expired. */
+/**
+ * The number of records after a claimed one, in the order of the keys, that each claim removes if they have expired.
+ */
 const neighbours = 8;
 
 interface Statements {
@@ -39,7 +41,7 @@ function prepare(db: SqliteDatabase): Statements {
     find: db.prepare(`SELECT ${columns} FROM ${table} WHERE key = ?`),
     put: db.prepare(`INSERT OR REPLACE INTO ${table} (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`),
     remove: db.prepare(`DELETE FROM ${table} WHERE key = ?`),
-    // Keys are hashes, so every record can be a neighbour of the next claim, and expired ones do not accumulate.
+    // Keys are hashes, so any record can follow the next claimed one, and expired records do not accumulate.
     sweep: db.prepare(
       `DELETE FROM ${table} WHERE key IN (SELECT key FROM ${table} WHERE key > ? ORDER BY key LIMIT ${neighbours}) AND expires_at <= ?`,
     ),
