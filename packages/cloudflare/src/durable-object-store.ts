@@ -37,8 +37,8 @@ export interface DurableObjectStoreOptions {
  * Keeps records in Durable Objects, shared by all isolates of all Workers that bind the same namespace. The store is
  * strongly consistent: each key belongs to one object, and an object runs one call at a time.
  *
- * Calls reject if the namespace was set up with another number of shards. The outcome is then
- * `store_unavailable` (503), so no event is lost.
+ * Calls reject if the namespace was set up with another number of shards. The outcome is then `store_unavailable` (503)
+ * unless `onStoreError` is `"process"`, so no event is lost.
  *
  * @throws ReceiverConfigError `invalid_option` if `namespace` is not a Durable Object binding or
  *   `shards` is out of range; `unknown_option`
