@@ -19,7 +19,8 @@ export const processorFor =
   async (job, token, signal) => {
     keepConnected(workerOf(job));
     if (isDone(job)) return "duplicate";
-    // Capped, because another tool may retry a job beyond the limit. BullMQ does not count attempts without a result.
+    // Capped, because another tool may retry a job beyond the limit: `runJob` would park its event without running the
+    // handler. BullMQ does not count attempts without a result, so none of them exceeds the limit.
     const attempt = { number: Math.min(job.attemptsMade + 1, retry.limit), of: retry };
     const verdict = await runJob(receiver, job.data, { signal, attempt });
     if (verdict.action === "done") {
