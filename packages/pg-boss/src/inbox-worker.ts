@@ -10,6 +10,6 @@ export interface InboxWorker {
 
 /** The options of `work`. */
 export interface WorkOptions {
-  /** The most jobs that this process runs at a time, 1 … 1,000. Default 16. Errors: `invalid_option`. */
+  /** The maximum number of jobs that this process runs at a time, 1 … 1,000. Default 16. Errors: `invalid_option`. */
   readonly concurrency?: number | undefined;
 }

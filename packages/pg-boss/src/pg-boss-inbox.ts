@@ -27,7 +27,7 @@ export interface PgBossInbox extends Inbox {
    * if `boss` is stopped.
    *
    * @throws ReceiverConfigError `invalid_option`, also if `boss` has no listener for `"error"` or its `schema` differs
-   * from the option; `unknown_option`
+   *   from the option; `unknown_option`
    * @throws WebhookError `queue_missing` if the queue does not exist; `queue_settings` if its settings would lose dead
    *   letters or contradict `afterDead`; `queue_policy` as in `setup`
    */

@@ -2,7 +2,10 @@ import { is, sql, type InboxQueue } from "../queue/queue.js";
 
 /** The time after a run within which pg-boss usually settles its batch, in milliseconds. */
 const soonMs = 500;
-/** How often a worker looks for jobs that pg-boss has failed because their worker was killed, in milliseconds. */
+/**
+ * The interval at which a worker cleans up after jobs that pg-boss has failed because their worker was killed, in
+ * milliseconds.
+ */
 const passMs = 30_000;
 
 /** Cleans up after pg-boss has settled a batch, and regularly, until it is closed. */
