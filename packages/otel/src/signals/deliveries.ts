@@ -6,8 +6,8 @@ import { buckets, messaging, own, stable } from "./names.js";
 import { messagingOf } from "./spans.js";
 
 /**
- * The outcomes to alert on. Their series start at 0, because Prometheus sees no increase if the first sample of a
- * series is 1 already.
+ * The outcomes that alerts use. Their time series start at 0, because Prometheus sees no increase if the first sample
+ * of a series is already 1.
  */
 const alerting: readonly OutcomeCode[] = [
   "processed",

@@ -17,7 +17,10 @@ const readTimeoutMs = 5_000;
 /** How long the last stats are reported while later reads miss their deadlines, in milliseconds. */
 const maxLateMs = 60_000;
 
-/** How long an unsettled read prevents the next read, in milliseconds. Doubles each time this limit is reached. */
+/**
+ * How long an unsettled read prevents the next read, in milliseconds. Doubles each time this limit is reached, until a
+ * read settles.
+ */
 const patienceMs = 60_000;
 
 /** Sets the inbox's `around`, so that each delivery is stored within a span whose trace context the job carries. */

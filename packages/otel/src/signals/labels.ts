@@ -2,7 +2,7 @@ import { codeOf } from "@svc-webhooks/core";
 
 const other = "_OTHER";
 
-/** The most error names that are used as labels. */
+/** The maximum number of error names that are used as labels. */
 const mostErrorTypes = 50;
 
 /** Functions that map event types and errors to a bounded number of label values. */
