@@ -1,4 +1,7 @@
-/** The clock that the client uses between attempts. The time limit of a single attempt always uses real time. */
+/**
+ * The clock that the client uses for deadlines and for pauses between attempts. The time limit of a single attempt
+ * always uses real time.
+ */
 export interface ClientClock {
   /** The time in epoch milliseconds. */
   readonly now: () => number;

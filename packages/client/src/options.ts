@@ -39,7 +39,7 @@ export interface ClientOptions {
   readonly onRequest?: ((note: RequestNote) => void) | undefined;
   /** Called after each attempt, even one without a response. Its errors are ignored. */
   readonly onResponse?: ((note: ResponseNote) => void) | undefined;
-  /** Replaces the clock that the client uses between attempts. For tests only. */
+  /** Replaces the clock that the client uses for deadlines and pauses. For tests only. */
   readonly clock?: ClientClock | undefined;
 }
 
@@ -70,8 +70,8 @@ export interface KeyedRequestOptions extends RequestOptions {
 /** The last argument of `rotateSecret`. */
 export interface RotateOptions extends RequestOptions {
   /**
-   * Repeats the request even after a lost response, which rotates the secret once more. This replaces only the secret
-   * in the lost response, which was never received. Default false.
+   * Whether to repeat the request after a lost response, although this may rotate the secret once more. That rotation
+   * replaces only the secret in the lost response, which was never received. Default false.
    */
   readonly repeat?: boolean | undefined;
 }

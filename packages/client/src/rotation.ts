@@ -20,8 +20,8 @@ export interface RotatingSecretsOptions {
    */
   readonly save: (secrets: readonly SigningSecret[]) => void | Promise<void>;
   /**
-   * How long an old secret is accepted, in milliseconds, 0 or more: at least as long as the service may retry a
-   * delivery signed with it; the interface document does not state this. Default 7 days.
+   * How long an old secret is still accepted, in milliseconds, 0 or more. Choose at least the time for which the
+   * service may retry a delivery signed with it; the interface document does not state that time. Default 7 days.
    */
   readonly overlapMs?: number | undefined;
 }

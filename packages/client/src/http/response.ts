@@ -18,7 +18,7 @@ export function readResponse(
   const json = parsed(text);
   const body = Object(json) as Readonly<Record<string, unknown>>;
   const { error: nested } = body;
-  // The error may be nested in `error`. In the other two shapes, its members are at the top level of the body.
+  // In one shape, the error is nested in `error`. In the other two, its members are at the top level of the body.
   const error = (Object(nested) === nested ? nested : body) as typeof body;
   const shown = (value: unknown, longest = 1_000) =>
     typeof value === "string" ? oneLine(value, apiKey, longest) : undefined;

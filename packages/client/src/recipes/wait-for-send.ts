@@ -7,7 +7,8 @@ import type { SendState, SendStatus } from "../resources.js";
 const final: readonly SendState[] = ["delivered", "bounced", "failed"];
 
 /**
- * The first pause between two requests, in milliseconds. Each pause is half as long again as the previous one.
+ * The first pause between two requests, in milliseconds. Each pause is 1.5 times as long as the previous one, up to
+ * `longestPause`.
  */
 const firstPause = 250;
 const longestPause = 5_000;
