@@ -1,7 +1,7 @@
 import { fromBase64 } from "./base64.js";
 import { toHex } from "./hex.js";
 
-/** Returns a signature as lower-case hex digits, or undefined if the text is not a signature of the expected length. */
+/** Returns a signature as lowercase hex digits, or undefined if the text is not a signature of the expected length. */
 export type ReadDigest = (text: string) => string | undefined;
 
 /** Returns a reader of signatures of `length` bytes in hex digits, in either case. */

@@ -12,8 +12,8 @@ export const importEd25519: (key: Uint8Array) => Promise<VerificationKey<PublicK
 export const isEd25519Key = (key: Uint8Array): boolean => key.length === 32 && !isSmall(key);
 
 /**
- * Returns whether a point is one of the eight whose order divides 8, by its y coordinate (RFC 8032, section 5.1.2):
- * 1, 0 and -1 for the orders 1, 4 and 2, and for the order 8 the roots of dy⁴ + 2y² - 1, with d = -121665/121666.
+ * Returns whether a point is one of the eight whose order divides 8, by its y coordinate (RFC 8032, section 5.1.2): 1
+ * for the order 1, -1 for 2, 0 for 4, and for 8 the roots of dy⁴ + 2y² - 1, with d = -121665/121666.
  */
 function isSmall(key: Uint8Array): boolean {
   const prime = 2n ** 255n - 19n;

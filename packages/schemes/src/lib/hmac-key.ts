@@ -9,9 +9,9 @@ export type SigningKey = Pick<HmacKey, "sign">;
 /** The signatures of a request, and the text that is signed before its body. */
 export interface HmacClaim {
   readonly before: string;
-  /** 1 to 5 signatures in lower-case hex digits. */
+  /** 1 to 5 signatures in lowercase hex digits. */
   readonly signatures: readonly string[];
-  /** The key that made one of the signatures. Its `verify` sets this member. */
+  /** The key that made one of the signatures. Set by `verify` when a signature matches. */
   key?: SigningKey;
 }
 

@@ -9,7 +9,10 @@ export function assertKey(ok: unknown, option: string, text: string): asserts ok
   if (!ok) throw new ReceiverConfigError("invalid_secret", option, `\`${option}\` ${text}`);
 }
 
-/** Matches an empty text, the text of a missing value, and white space or a quote at either end of a text. */
+/**
+ * Matches an empty text, the text of a missing value, such as `undefined`, and white space or a quote at either end of
+ * a text.
+ */
 const notText = /^(undefined|null|NaN|\[object \w+\])?$|^[\s"'`]|[\s"'`]$/;
 
 /** Returns whether a value can be a key at all. Excludes lone surrogates, which UTF-8 would replace. */

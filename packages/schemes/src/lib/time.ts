@@ -12,8 +12,9 @@ export interface TimedOptions {
 /**
  * Checks the options of a scheme with a signed time, and returns its tolerance in milliseconds.
  *
- * @param most the longest tolerance that the scheme allows, in milliseconds
  * @param names the scheme's other options
+ * @param byDefault the default tolerance, in milliseconds
+ * @param most the longest tolerance that the scheme allows, in milliseconds
  * @throws ReceiverConfigError `invalid_option`, `unknown_option`
  */
 export function toleranceOf(

@@ -22,7 +22,7 @@ export interface SignatureForm {
   /** The text directly before the signature, such as `"sha256="`. May be empty. */
   readonly prefix: string;
   readonly encoding: "hex" | "base64";
-  /** The text between two signatures in one header. Undefined if the sender sends one. */
+  /** The text between two signatures in one header. Undefined if the sender sends only one. */
   readonly separator?: string | undefined;
   /** The headers with the delivery id. Empty if no header has it. */
   readonly idHeaders: readonly string[];
