@@ -88,7 +88,7 @@ export interface BodyDifference {
  * Names the mistake that made a signature wrong, such as a body that was parsed and re-serialized, or a secret with a
  * newline. It computes the signature that each known mistake would produce, then those of combinations of mistakes,
  * until a signature matches the value. A mistake is never accepted: only the correct signature results in `same`.
- * Upper-case hex digits, which `verify` accepts, are a mistake here.
+ * Uppercase hex digits, which `verify` accepts, are a mistake here.
  *
  * Hostile bodies and values never cause an error. The work is bounded: about a hundred digests of a body, some 2,000 of
  * a body that was cut, and up to 10,000 more if the body has at most 16,384 bytes. The function yields to the event

@@ -52,7 +52,7 @@ const styles: readonly ((json: string) => string)[] = [
   (json) => json.replaceAll(/[^\0-\x7f]/g, escaped).replaceAll("/", String.raw`\/`),
   // Go and Rails escape HTML's special characters and line separators.
   (json) => json.replaceAll(/[<>&\u2028\u2029]/g, escaped),
-  // .NET escapes quotes and more characters as code units with upper-case digits.
+  // .NET escapes quotes and more characters as code units with uppercase digits.
   (json) =>
     json
       .replaceAll(/\\./g, (given) => (given === String.raw`\"` ? String.raw`\u0022` : given))
@@ -136,7 +136,8 @@ const keysOf = (json: string): readonly string[] =>
 
 /**
  * Returns the result of `run`, or undefined if it throws. Besides invalid JSON, the cause may be a stack overflow:
- * deeply nested values overflow the stack of a serializer, and millions of escapes that of a regular expression.
+ * deeply nested values overflow the stack of a serializer, and millions of escapes overflow that of a regular
+ * expression.
  */
 function attempt<T>(run: () => T): T | undefined {
   try {
