@@ -21,7 +21,7 @@ export interface BodyVariant {
  * Yields the variants of a body one at a time, because together they would need a hundred times the memory of the body.
  * Yields undefined where the caller can let other work run.
  *
- * @param combine whether to include variants that combine several mistakes
+ * @param combine whether to include JSON variants with a newline added, most of which combine two mistakes
  */
 export function* bodyVariants(body: Bytes, combine: boolean): Generator<BodyVariant | undefined> {
   const raw = toBinary(body);
@@ -68,7 +68,10 @@ export function* bodyVariants(body: Bytes, combine: boolean): Generator<BodyVari
   }
 }
 
-/** Returns the body with its non-ASCII characters, if any, replaced as several languages do it, or removed. */
+/**
+ * Returns variants of the body in which the non-ASCII characters are removed, or replaced as several languages do it.
+ * Returns none if the body is ASCII.
+ */
 function asciiOf(raw: string, text: string): readonly Bytes[] {
   const texts = [
     text.replaceAll(/[^\0-\x7f]/g, "?"),

@@ -75,7 +75,8 @@ function product(
  * Compares the value with the digest that each mistake produces, then with those of combinations of mistakes.
  *
  * @param before the bytes that are signed before the body
- * @param isQuick whether to omit combinations, bodies that were cut, and changes of larger bodies
+ * @param isQuick whether to omit combinations, bodies that were cut or whose characters were split, and changes of
+ *   larger bodies
  */
 export async function search(
   body: Bytes,

@@ -9,7 +9,10 @@ import { headerOf, type Arrived } from "./arrived.js";
  */
 const isDigest = (one: unknown) => typeof one === "string" && /^[\da-f]{64}$/.test(one);
 
-/** Returns the claim in the headers if it is well-formed and not stale, and its signatures are HMACs with SHA-256. */
+/**
+ * Returns the claim in the headers if it is well-formed and not stale, and its signatures have the form of HMACs with
+ * SHA-256; otherwise undefined.
+ */
 export function hmacClaimOf(scheme: Scheme, arrived: Arrived): HmacClaim | undefined {
   const { claim } = scheme.inspect((name) => headerOf(arrived, name) ?? "", arrived.at);
   const { before, signatures } = Object(claim) as Partial<HmacClaim>;

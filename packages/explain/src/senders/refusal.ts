@@ -30,7 +30,10 @@ async function firstOf(all: readonly Look[], refused: Refused): Promise<SenderMi
   return undefined;
 }
 
-/** Judges the request at its signed time. Explains why it is refused even then, or that it is only stale. */
+/**
+ * Judges the request at its signed time. Resolves to the mistake for which it is refused even then, or to `stale` if it
+ * would be accepted then. Resolves to undefined if no such mistake or no time is found.
+ */
 async function explainStale(refused: Refused): Promise<SenderMistake | undefined> {
   const { scheme, arrived, secret } = refused;
   for (const { at } of timesIn(scheme, arrived)) {
