@@ -7,15 +7,15 @@ import type { SignedDelivery } from "./delivery.js";
  * @throws ReceiverConfigError `invalid_option` if it does not
  */
 export function assertDelivery(delivery: SignedDelivery): void {
-  // `Object` makes any value readable, because JavaScript callers may pass null or undefined.
+  // `Object` turns null and undefined, which JavaScript callers may pass, into an object that can be destructured.
   const { body, headers } = Object(delivery) as Partial<SignedDelivery>;
   const text = `\`delivery\` is ${kindOf(delivery)}, not a signed delivery: await signedDelivery(…) first, and pass the result.`;
   assertValid(tagOf(body) === "Uint8Array" && headers, "delivery", text);
 }
 
 /**
- * Returns a value's tag. Callers compare the tag instead of the class, because edge runtimes and test environments have
- * several `Uint8Array` classes.
+ * Returns a value's tag, such as `Uint8Array`. `instanceof` would fail in edge runtimes and test environments, which
+ * have several `Uint8Array` classes.
  */
 const tagOf = (value: unknown): string => Object.prototype.toString.call(value).slice(8, -1);
 

@@ -6,14 +6,14 @@ export interface SignedDelivery {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array<ArrayBuffer>;
   /**
-   * Describes to `tamper` how the delivery was signed. Undefined for a delivery from the service. Receivers ignore it.
+   * Describes to `tamper` how the delivery was signed. Undefined if the service is the sender. Receivers ignore it.
    */
   readonly signing?: Signing | undefined;
 }
 
 export const newDeliveryId = (): string => `dlv_${crypto.randomUUID()}`;
 
-/** Omits the headers whose value is undefined. */
+/** Returns the headers without those whose value is undefined. */
 export const presentOnly = (
   headers: Readonly<Record<string, string | undefined>>,
 ): Readonly<Record<string, string>> =>

@@ -1,7 +1,8 @@
 import { assertValid } from "@svc-webhooks/core";
 
 /**
- * Returns an event as the bytes of a body: bytes are copied, a string is encoded, and any other value becomes JSON.
+ * Returns an event as the bytes of a body: bytes are copied, a string is encoded in UTF-8, and any other value becomes
+ * JSON.
  *
  * @throws ReceiverConfigError `invalid_option` for a value without a JSON form, such as undefined, a function or a
  *   cyclic object
@@ -15,7 +16,7 @@ export function eventBytes(event: unknown): Uint8Array<ArrayBuffer> {
   return new TextEncoder().encode(text);
 }
 
-/** Returns a value as JSON. Undefined for one without a JSON form, such as a function, a BigInt or a cyclic object. */
+/** Returns a value as JSON, or undefined if it has no JSON form, such as a function, a BigInt or a cyclic object. */
 function jsonTextOf(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);

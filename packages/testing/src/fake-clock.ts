@@ -4,9 +4,15 @@ import type { Clock } from "@svc-webhooks/core";
 export interface FakeClock extends Clock {
   /** The number of pending timers. */
   readonly timers: number;
-  /** Moves time forward and fires due timers in order. Promise reactions to a timer run before the next timer fires. */
+  /**
+   * Moves time forward by `ms` milliseconds, and fires all timers that are due by then, in order. Before each timer and
+   * at the end, five turns of the event loop pass, so that promise reactions can run.
+   */
   readonly advance: (ms: number) => Promise<void>;
-  /** Moves time without firing timers, as if the event loop were blocked or the process dead. */
+  /**
+   * Moves time by `ms` milliseconds without firing timers, as if the event loop were blocked. The next `advance` fires
+   * the timers that are due. A negative value sets the clock back.
+   */
   readonly jump: (ms: number) => void;
 }
 

@@ -9,18 +9,21 @@ import {
 
 /** A fault in one call to a store. */
 export interface Fault<Result> {
-  /** The delay before the call reaches the store, fails or lies, in milliseconds of the clock, 0 … 2^31 − 1. */
+  /**
+   * The delay before the call reaches the store, fails or lies, in whole milliseconds of the option `clock`,
+   * 0 … 2^31 − 1. Default: no delay.
+   */
   readonly lateMs?: number | undefined;
   /**
    * When the call rejects: `"before"` it reaches the store, or `"after"` the store has executed it, as if the result
-   * had been lost.
+   * had been lost. Default: the call rejects only if the store's own call fails.
    */
   readonly fails?: "before" | "after" | undefined;
-  /** The error with which a call that `fails` rejects. Default: an `Error` with the message "connection reset". */
+  /** The error of a call that `fails`, only with `fails`. Default: an `Error` with the message "connection reset". */
   readonly error?: unknown;
   /**
-   * The result that the call returns without reaching the store, such as an outdated result. Cannot be combined with
-   * `fails`.
+   * The result to which the call resolves without reaching the store, such as an outdated result. Cannot be combined
+   * with `fails`.
    */
   readonly lies?: Result | undefined;
 }
@@ -59,7 +62,7 @@ const methods: readonly Method[] = [
  * own results. The calls of each method are counted separately, from 1.
  *
  * @throws ReceiverConfigError `unknown_option` for an unknown option, method or member of a fault; `invalid_option` for
- *   a call that is neither `"*"` nor a whole number from 1, and for an invalid fault
+ *   the number of a call that is neither `"*"` nor a whole number from 1, and for an invalid fault
  *
  * @example
  * ```ts

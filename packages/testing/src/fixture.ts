@@ -111,7 +111,7 @@ export function fixture<Type extends keyof Fixtures>(
     created_at: createdAt,
     data: dataOf[type](n),
   };
-  // The cast is safe because the type of `overrides` requires the types of the fields that it replaces.
+  // The type of `overrides` ensures the types of replaced fields. The cast is wrong only for fields that it removes.
   return merged(event, overrides ?? {}) as Fixtures[Type];
 }
 

@@ -9,7 +9,10 @@ export interface Reply {
   readonly body: string;
 }
 
-/** The headers of a request. The values of a list are sent as separate lines, as are names that differ only in case. */
+/**
+ * The headers of a request. The values of a list are sent as separate lines, as are names that differ only in case.
+ * Undefined omits a header.
+ */
 export type SentHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 export interface Sending {
@@ -25,9 +28,9 @@ export interface Sending {
   readonly agent?: http.Agent;
 }
 
-/** A request of which the headers and the first half of the body have been sent. */
+/** A request whose headers and first half of the body have been sent. */
 export interface Begun {
-  /** Sends the rest of the body. */
+  /** Sends the rest of the body, and resolves to the response. */
   readonly finish: () => Promise<Reply>;
   /** The response, which may arrive before the rest of the body is sent. */
   readonly reply: Promise<Reply>;
@@ -38,13 +41,13 @@ export interface Begun {
 /** The maximum number of bytes read from a response. */
 const mostResponseBytes = 1_048_576;
 
-/** The time allowed for the rest of the body after the response has arrived, in milliseconds. */
+/** How long a connection that is kept may take, after the response, to send the rest of the body, in milliseconds. */
 const uploadMs = 1_000;
 
 /** The minimum rate at which a receiver must read a body, in bytes per millisecond. */
 const slowestUpload = 1_048;
 
-/** Returns the request options for `lookup` and `signal`, which most callers leave to Node. */
+/** Returns the request options `lookup` and `signal`, each only if it is set. */
 const optionsOf = ({ lookup, signal }: Connecting): http.RequestOptions => ({
   ...(lookup && { lookup }),
   ...(signal && { signal }),
@@ -55,15 +58,16 @@ const tooLarge =
 
 /** Controls which addresses requests connect to, and when they are aborted. */
 export interface Connecting {
-  /** Resolves host names. Default: the operating system's. */
+  /** Resolves host names. Default: the operating system resolves them. */
   readonly lookup?: LookupFunction | undefined;
-  /** Aborts the requests. */
+  /** Aborts the requests. Default: they are not aborted. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Sends requests to a receiver over HTTP, as the service and forgers would. A response is an error if it is larger than
- * 1 MiB, or if it has not arrived in full within `patienceMs` plus the time that the body needs.
+ * Sends requests to a receiver over HTTP or HTTPS, as the service and forgers would. A request rejects if the response
+ * is larger than 1 MiB, if the connection is idle for `patienceMs` milliseconds, or if the response has not arrived in
+ * full within `patienceMs` plus the time that the body needs.
  */
 export class HttpSender {
   readonly #url: string;
@@ -96,9 +100,9 @@ export class HttpSender {
     const outgoing = this.open(sending);
     // The request has twice the time, because the caller decides when the rest of the body follows.
     const reply = this.replyTo(outgoing, { extraMs: this.#patienceMs });
-    // Prevents an unhandled rejection after `hangUp`, because a client that disconnects gets no response.
+    // Prevents an unhandled rejection after `hangUp`, because a client that disconnects receives no response.
     reply.catch(() => {});
-    // Listens from now on, because a receiver that responds early closes the connection before the client does.
+    // Listens before `hangUp` is called, because a receiver that responds early may close the connection first.
     const closed = new Promise<void>((resolve) => outgoing.once("close", () => resolve()));
     await new Promise((resolve) => outgoing.write(body.subarray(0, half), resolve));
     return {
@@ -119,8 +123,8 @@ export class HttpSender {
     const { host, protocol } = new URL(this.#url);
     const { request } = protocol === "https:" ? https : http;
     const length = body && !chunkBytes ? { "content-length": String(body.length) } : {};
-    // Without this header, Node adds `Connection: close` if there is no agent. A server that refuses such a request
-    // closes the connection while the body is being sent, and the failed write could hide the response.
+    // Without the header `connection`, Node adds `Connection: close` if there is no agent. A server that refuses such a
+    // request closes the connection while the body is being sent, and the failed write could hide the response.
     const defaults = { host, connection: "keep-alive", ...length };
     const lines = Object.entries({ ...defaults, ...headers }).flatMap(([name, value]) =>
       [value ?? []].flat().flatMap((one) => [name, one]),
@@ -135,8 +139,8 @@ export class HttpSender {
   }
 
   /**
-   * Resolves to the response to a request. `keep` leaves the connection open. `extraMs` is added to the time that the
-   * whole exchange may take.
+   * Resolves to the response to a request. `keep` leaves the connection open. The whole exchange may take `patienceMs`
+   * plus `extraMs` milliseconds.
    */
   replyTo(
     outgoing: http.ClientRequest,

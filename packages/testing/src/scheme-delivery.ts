@@ -16,11 +16,11 @@ export interface SchemeDeliveryOptions {
   readonly scheme: SenderName;
   /** The key that signs the delivery: the receiver's secret or, if the keys differ, the sender's private key. */
   readonly secret: string;
-  /** The time of signing, in epoch milliseconds. Default now. */
+  /** The time of signing, in epoch milliseconds. Default: now. */
   readonly at?: number | undefined;
-  /** The delivery id, in a header or in the body. Default: a new id each time. */
+  /** The delivery id, in a header or, unless the event has its own, in the body. Default: a new id each time. */
   readonly deliveryId?: string | undefined;
-  /** The event's type, in a header or in the body. Default: a type that the sender commonly sends. */
+  /** The type, in a header or, unless the event has its own, in the body. Default: a type that the sender sends. */
   readonly type?: string | undefined;
   /** Headers that are added to the sender's, or that replace them. Undefined omits a header. */
   readonly headers?: Readonly<Record<string, string | undefined>> | undefined;
@@ -47,7 +47,7 @@ export async function schemeDelivery(
 /**
  * Returns the sender with this name.
  *
- * @throws ReceiverConfigError `invalid_option` for another name
+ * @throws ReceiverConfigError `invalid_option` if there is no sender with this name
  */
 export function senderOf(scheme: SenderName): Sender {
   const names = Object.keys(senders).join(", ");
@@ -65,7 +65,7 @@ function valuesOf({ scheme, ...options }: SchemeDeliveryOptions): BodyValues {
   return { at, deliveryId, type: options.type ?? senderOf(scheme).type };
 }
 
-/** Completes an object with the members that the sender's bodies have. Returns any other value unchanged. */
+/** Adds the members that the sender's bodies have and an object lacks. Returns any other value unchanged. */
 export const completedEvent = (
   event: unknown,
   { scheme, ...values }: BodyValues & { readonly scheme: SenderName },
@@ -96,13 +96,13 @@ async function headersOf({ name, sign }: Sender, body: Uint8Array, signing: Sign
   try {
     return await sign(body, signing);
   } catch {
-    // Replaces the error of WebCrypto, which names neither the option nor the form of the key.
+    // Replaces the error, because an error of WebCrypto names neither the option nor a way to get a valid key.
     const text = `\`secret\` is not a key that can sign for ${name}. \`senders["${name}"].testKeys()\` generates one.`;
     throw new ReceiverConfigError("invalid_secret", "secret", text);
   }
 }
 
-/** Replaces the time in the body's `field` with `at`. */
+/** Replaces the time in the body's `field`, a number, with `at`. */
 function withTime(body: Uint8Array, field: string, at: number): Uint8Array {
   const text = new TextDecoder().decode(body);
   const time = new RegExp(`(?<="${field}"\\s*:\\s*)\\d+`);

@@ -27,8 +27,8 @@ export interface SchemeRequestOptions extends SchemeDeliveryOptions, WithUrl {}
 /**
  * Creates a signed delivery of `event` as the service would send it or, with the option `scheme`, as another sender
  * would: `receiver.receive(await signedDelivery({ type: "email.sent" }))`. A string or bytes become the body unchanged;
- * any other value is sent as JSON. With `scheme`, an object is completed with the members of the sender's bodies, such
- * as an id.
+ * any other value is sent as JSON. With `scheme`, an object is completed with the members that the sender's bodies have
+ * and the object lacks, such as an id.
  *
  * @throws ReceiverConfigError (as a rejection) `invalid_secret`; `unknown_option`; `invalid_option` for an invalid
  *   option, and for an event without a JSON form, such as undefined or a function
@@ -122,7 +122,7 @@ const hasScheme = (
 ): options is SchemeDeliveryOptions =>
   (Object(options) as Partial<SchemeDeliveryOptions>).scheme !== undefined;
 
-/** Returns the names of the valid options, which differ if `scheme` is set. */
+/** Returns the names of the valid options, which depend on whether `scheme` is set. */
 const namesFor = (options: SignedDeliveryOptions | SchemeDeliveryOptions): readonly string[] =>
   hasScheme(options)
     ? ["scheme", "secret", "at", "deliveryId", "type", "headers"]

@@ -1,10 +1,11 @@
 import { headerNames, sign, type MaybePromise, type SecretKey } from "@svc-webhooks/core";
 import { service, type SignatureForm } from "@svc-webhooks/schemes/senders";
 
-/** The values with which a delivery is signed again. Default: the first values; for the service, `"whsec_test"`. */
+/** The values with which a delivery is signed again. */
 export interface SigningValues {
+  /** Default: the secret with which the delivery was first signed; for the service, `"whsec_test"`. */
   readonly secret?: SecretKey | undefined;
-  /** The time of signing, in epoch milliseconds. */
+  /** The time of signing, in epoch milliseconds. Default: the time at which the delivery was first signed. */
   readonly at?: number | undefined;
 }
 

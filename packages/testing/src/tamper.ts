@@ -13,7 +13,7 @@ interface SigningOptions {
 }
 
 interface HugeOptions extends SigningOptions {
-  /** The minimum size of the body in bytes. Default 2,097,152, twice a receiver's default limit. */
+  /** The size to which the body is padded, in bytes. Default 2,097,152, twice a receiver's default limit. */
   readonly bytes?: number | undefined;
 }
 
@@ -50,13 +50,13 @@ async function signed(
   return changed(delivery, () => again);
 }
 
-/** Asserts that a change is possible with the sender of a delivery. `lack` is the clause that completes the error. */
+/** Asserts that the sender of a delivery allows a change. `lack` ends the error: `which does not sign a time`. */
 function assertSender(ok: unknown, delivery: SignedDelivery, lack: string): asserts ok {
   const sender = signingOf(delivery).scheme ?? "the service";
   assertValid(ok, "delivery", `\`delivery\` comes from ${sender}, ${lack}.`);
 }
 
-/** Changes the value of the signature header, or adds the header. */
+/** Replaces the value of the signature header. If the header is missing, `change` receives "", and it is added. */
 const withHeader = (
   delivery: SignedDelivery,
   change: (value: string, signing: Signing) => string,
@@ -66,7 +66,7 @@ const withHeader = (
     return { headers: { [signing.header]: change(headers[signing.header] ?? "", signing) } };
   });
 
-/** Signs a delivery again, at a time `byMs` after its signed time. */
+/** Signs a delivery again, at a time `byMs` milliseconds after its signed time, or before it if `byMs` is negative. */
 async function signedAway(delivery: SignedDelivery, byMs: number): Promise<SignedDelivery> {
   assertDelivery(delivery);
   const { at } = signingOf(delivery);
@@ -87,15 +87,15 @@ async function withOtherSignature(
 
 const decoded = (body: Uint8Array) => new TextDecoder().decode(body);
 
-/** A time that exceeds the largest tolerance of any scheme, one day, in milliseconds. */
+/** A time in milliseconds that exceeds one day, the largest tolerance that a scheme accepts. */
 const beyondTolerance = 86_401_000;
 
 /**
- * Functions that change a signed delivery, from the service or another sender. Each function returns a new delivery
- * with one change, for `receive()`, `fetch` and `node:http`.
+ * Functions that change a signed delivery, from the service or another sender. Each function returns, or resolves to, a
+ * new delivery with one change, for `receive()`, `fetch` and `node:http`.
  *
  * @throws ReceiverConfigError `invalid_option` (as a rejection if the function returns a promise) for anything but an
- *   awaited result of `signedDelivery`, and for a delivery that lacks the part to change, such as a signed time
+ *   awaited result of `signedDelivery`, and for a sender that does not send the part to change, such as a signed time
  *
  * @example
  * ```ts
@@ -165,7 +165,7 @@ export const tamper = {
       return before.slice(0, before.length - prefix.length) + digits;
     }),
 
-  /** Removes the header whose lower-case name is `name`. Default: the signature header. */
+  /** Removes the header with exactly this name; `signedDelivery` uses lower case. Default: the signature header. */
   missingHeader: (delivery: SignedDelivery, name?: string): SignedDelivery => {
     assertDelivery(delivery);
     const missing = name ?? signingOf(delivery).header;
@@ -174,8 +174,9 @@ export const tamper = {
   },
 
   /**
-   * Repeats the header whose lower-case name is `name`, as `value, value`. `fetch` cannot send two lines, and Node and
-   * the `Headers` class join two lines in this form (RFC 9110, section 5.3). Default: the signature header.
+   * Repeats the value of the header with exactly this name, as `value, value`. `fetch` cannot send a header on two
+   * lines, and Node and the `Headers` class join two lines in this form (RFC 9110, section 5.3). Default: the signature
+   * header.
    */
   duplicateHeader: (delivery: SignedDelivery, name?: string): SignedDelivery =>
     changed(delivery, ({ headers }) => {
@@ -184,7 +185,7 @@ export const tamper = {
       return { headers: { [repeated]: `${value}, ${value}` } };
     }),
 
-  /** Repeats the signature header with a signature made with another secret: `genuine, other`. */
+  /** Appends the signature header that another secret would produce, as `genuine, other`, like `duplicateHeader`. */
   twoHeaders: (delivery: SignedDelivery): Promise<SignedDelivery> =>
     withOtherSignature(delivery, (genuine, other) => `${genuine}, ${other}`),
 
@@ -202,11 +203,11 @@ export const tamper = {
     );
   },
 
-  /** Signs the delivery again at an earlier time: `byMs` before the signed time, by default just over a day. */
+  /** Signs the delivery again, `byMs` milliseconds before its signed time. Default: just over a day. */
   stale: (delivery: SignedDelivery, byMs: number = beyondTolerance): Promise<SignedDelivery> =>
     signedAway(delivery, -byMs),
 
-  /** Signs the delivery again at a later time: `byMs` after the signed time, by default just over a day. */
+  /** Signs the delivery again, `byMs` milliseconds after its signed time. Default: just over a day. */
   future: (delivery: SignedDelivery, byMs: number = beyondTolerance): Promise<SignedDelivery> =>
     signedAway(delivery, byMs),
 
@@ -222,8 +223,8 @@ export const tamper = {
     }),
 
   /**
-   * Replaces the delivery id where the sender puts it, in a header or in the body, without signing again. If the id is
-   * the hash of the body, a space is added to the body. Default `"dlv_forged"`.
+   * Replaces the delivery id where the sender puts it, in a header or in the body, without signing again. If the sender
+   * sends no id, so that a hash of the body is used, adds a space to the body. Default `"dlv_forged"`.
    *
    * @throws SyntaxError if the id is in the body, and the body is not JSON
    */
@@ -238,7 +239,7 @@ export const tamper = {
       return { body: text.replace(JSON.stringify(id), () => JSON.stringify(deliveryId)) };
     }),
 
-  /** Pads the body with spaces to a size of `bytes`, and signs it. */
+  /** Pads the body with spaces to a size of `bytes`, unless it is larger already, and signs it. */
   huge: (
     delivery: SignedDelivery,
     { bytes = 2_097_152, secret }: HugeOptions = {},

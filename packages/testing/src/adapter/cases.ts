@@ -36,7 +36,7 @@ interface ExpectedResponse {
   readonly allow?: string;
 }
 
-/** Checks that a reply is exactly the response to an outcome. Ignores headers that servers may add. */
+/** Checks that a reply is the response to an outcome: its status, its body and the headers that outcomes have. */
 function expectResponse(reply: Reply, code: string, expected: ExpectedResponse): void {
   const content =
     expected.status === 200
@@ -90,7 +90,7 @@ async function gzipIsRejected(probe: Probe): Promise<void> {
   equal(codeOf(await probe.send(delivery)), "encoding_unsupported");
 }
 
-/** Returns a check that a disconnect leaves no claim, so that the next attempt is processed. */
+/** Returns a check that a disconnect in the middle of a body leaves no claim, so that the next attempt is processed. */
 const disconnectClaimsNothing = (chunkBytes?: number) => async (probe: Probe) => {
   const delivery = await probe.signed(event);
   await probe.take("codes");
@@ -386,7 +386,7 @@ const rawBody: readonly AdapterCase[] = [
   },
 ];
 
-/** Returns a function that sends an event for its effect on the receiver, before or after the event under test. */
+/** Returns a function that sends an event to change the receiver's state, before or after the delivery under test. */
 const after = (type: string) => async (probe: Probe) => {
   equal(codeOf(await probe.send(await probe.event(type))), "processed");
 };
@@ -510,7 +510,8 @@ const dispatchAndResponses: readonly AdapterCase[] = [
       const { reply, finish } = await probe.begin(await probe.signed(event, { headers }));
       const early = await Promise.race([reply, pause(2_000)]);
       const late = early ?? (await finish());
-      // A late `processed` passes, because some platforms read the whole body before they call a route or respond.
+      // `processed` passes if it arrives only after the whole body has been sent, because some platforms read the whole
+      // body before they call a route or respond.
       if (early || codeOf(late) !== "processed") {
         expectResponse(late, "body_timeout", { status: 408 });
       }

@@ -23,7 +23,7 @@ export const contractBodyLimit = 262_144;
 /** The header whose value names a list of {@link ContractMemory}. The receiver responds with the list and clears it. */
 export const memoryHeader = "x-contract-memory";
 
-/** The header that sets `bodyTimeoutMs` to 100. The timeout is otherwise long enough for a busy machine. */
+/** The header that sets `bodyTimeoutMs` to 100 for its request. Otherwise, the timeout suffices for a busy machine. */
 export const hurryHeader = "x-contract-hurry";
 
 /** The lists that a test can read. The receiver sends a list as JSON in place of an outcome's code. */
@@ -32,7 +32,7 @@ export interface ContractMemory {
   readonly codes: string[];
   /** The logged lines. */
   readonly lines: string[];
-  /** The deliveries that handlers received. */
+  /** The deliveries whose handlers have succeeded, in the order in which the handlers ended. */
   readonly deliveries: SeenDelivery[];
 }
 
@@ -67,8 +67,8 @@ const refusing: StandardSchemaV1 = {
 };
 
 /**
- * Creates the receiver that an adapter mounts for its contract. The event type selects the outcome, so that the tests
- * can cause every outcome even if the receiver runs in another process or on another runtime.
+ * Creates the receiver that an adapter mounts for its contract. The type of an event selects its outcome, so that the
+ * tests can cause each outcome even if the receiver runs in another process or on another runtime.
  *
  * @example
  * ```ts
@@ -82,7 +82,7 @@ const refusing: StandardSchemaV1 = {
  */
 export function contractReceiver(): Receiver {
   const memory: ContractMemory = { codes: [], lines: [], deliveries: [] };
-  // An event sets a flag; `once` reads and clears the flag.
+  // An event of one of the types below sets a flag; `once` reads and clears the flag.
   const next = { storeIsDown: false, secretIsGone: false, waitIsOver: false };
 
   const on: Readonly<Record<string, (context: DeliveryContext) => unknown>> = {
@@ -138,7 +138,7 @@ export function contractReceiver(): Receiver {
     const isHurried = headerOf(delivery, hurryHeader) !== undefined;
     if (!list) return replied(await (isHurried ? hurried : receiver).receive(delivery, given));
     const code = JSON.stringify(memory[list].splice(0));
-    // Sends the list as the code of an invented outcome, because every adapter passes the code on.
+    // Returns the list as the code of an invented outcome, because every adapter sends the code to the client.
     return { code, status: 200, receivedAt: 0, warnings: [] } as unknown as Outcome;
   };
 

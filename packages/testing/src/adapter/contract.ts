@@ -14,8 +14,8 @@ export interface MountedAdapter {
 
 /**
  * Mounts the adapter under test for all HTTP methods, behind `bodyMiddleware`, and serves it over HTTP. The contract
- * calls this function for each case. A server in another process ignores `receiver` and creates its own
- * `contractReceiver()` for each `bodyMiddleware`.
+ * calls this function for each case. If the server runs in another process, ignore `receiver` and let the server create
+ * its own `contractReceiver()` for each `bodyMiddleware`.
  */
 export type MountAdapter = (
   receiver: Receiver,

@@ -37,7 +37,7 @@ export class Probe extends HttpSender {
   sendBytewise({ headers, body }: SignedDelivery): Promise<Reply> {
     const outgoing = this.open({ headers: { ...headers, "transfer-encoding": "chunked" } });
     outgoing.flushHeaders();
-    // Writes all chunks in one call: with a `write` for each chunk, the client would need four times the server's time.
+    // Writes all chunks in one call: with a `write` for each, the client would take four times as long as the server.
     const chunks = Array.from(body, (byte) => `1\r\n${String.fromCharCode(byte)}\r\n`).join("");
     outgoing.once("socket", (socket) =>
       socket.once("connect", () => {

@@ -26,20 +26,27 @@ export interface CrashTestOptions<Pool = PgPool> {
   /** Creates your tables and rows. Called once; each history starts with these tables and rows. */
   readonly prepare?: ((world: Pick<World<Pool>, "pool">) => Promise<void>) | undefined;
   /**
-   * Responds to the handlers' `fetch`. Default: 200 with `{}`. Must not call a real service. Not called for a request
-   * that the fault `refuse` refuses.
+   * Responds to the `fetch` of your code. Default: 200 with `{}`. Must not call a real service. Not called for a
+   * request that a fault stops, such as `fail` or `refuse`.
    */
   readonly respond?: ((request: Request) => Response | Promise<Response>) | undefined;
   /**
-   * Functions, by name, that return more state to compare as JSON. The state is read after each history. In a list,
-   * only the entries that the history has added are compared.
+   * Functions, by name, that return more state, which is compared as JSON at the end of each history. They are also
+   * called before it: only the entries that a history has added to a list are compared.
    */
   readonly observe?: Readonly<Record<string, () => unknown>> | undefined;
-  /** Findings that you accept, such as `"duplicate slack"`. An accepted finding that does not occur is an error. */
+  /**
+   * Findings that you accept, such as `"duplicate slack"`. A finding that is `stuck` cannot be accepted. An accepted
+   * finding that does not occur is an error, unless `only` is set.
+   */
   readonly accept?: readonly string[] | undefined;
   /** The kinds of faults to inject. Default: all. */
   readonly faults?: readonly FaultKind[] | undefined;
-  /** The maximum number of faults in one history, 1 … 3. Default 2. All histories with one fault are always run. */
+  /**
+   * The maximum number of faults in one history, 1 … 3. Default 2. All histories with one fault are run, unless `only`
+   * is set or there is a finding without a fault. Histories with more faults are run only while all findings so far are
+   * accepted.
+   */
   readonly maxFaults?: number | undefined;
   /**
    * The maximum number of histories with more than one fault, 0 … 1,000,000. Default 500. The limit is a number, not a
@@ -48,9 +55,9 @@ export interface CrashTestOptions<Pool = PgPool> {
   readonly maxHistories?: number | undefined;
   /** An integer that selects histories if `maxHistories` excludes some. Default 1, so that all runs select the same. */
   readonly seed?: number | undefined;
-  /** The only history to run, as a finding names it, such as `"crash@3 crash@7"`. */
+  /** The only history with faults to run, as a finding names it, such as `"crash@3 crash@7"`. Default: all. */
   readonly only?: string | undefined;
-  /** The folder for `crash-test.json` and `crash-test.html`. It is created if it does not exist. */
+  /** The folder for `crash-test.json` and `crash-test.html`, created if it does not exist. Default: none is written. */
   readonly reportTo?: string | undefined;
 }
 
@@ -80,7 +87,7 @@ const names: readonly (keyof CrashTestOptions)[] = [
 
 const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
 
-/** Whether a value is an event's body: an object that JSON can represent. */
+/** Returns whether a value is an event's body: an object that JSON can represent as an object. */
 function isEvent(value: unknown): boolean {
   try {
     return typeof value === "object" && value !== null && JSON.stringify(value).startsWith("{");

@@ -20,9 +20,9 @@ import { inside } from "./virtual/inside.js";
 import { Simulation } from "./simulation/simulation.js";
 import type { Course, Setting } from "./simulation/world.js";
 
-/** The time at which each history starts: 2026-01-01T00:00:00Z, the time of fixtures and the start of `fakeClock`. */
+/** The time at which all histories but the shifted one start: the time of fixtures and the start of `fakeClock`. */
 const startMs = Date.UTC(2026, 0, 1);
-/** The seed of a handler's random numbers. The option `seed` selects histories; it does not change these numbers. */
+/** The seed of the code's random numbers, except in the shifted history. The option `seed` only selects histories. */
 const seed = 1;
 /** The values that differ in the shifted history: random numbers, time, and the next values of database sequences. */
 const shifted = { seed: 2, startMs: startMs + 40 * 86_400_000 + 12_345_678, sequences: 1_000 };
@@ -97,7 +97,7 @@ export async function run(options: CrashTestOptions): Promise<CrashTestReport> {
 
 type Prepare = CrashTestOptions["prepare"];
 
-/** Prepares the world, runs a first history that is not judged, and returns the runner of the other histories. */
+/** Runs the option `prepare` and a first history as a warm-up, and resolves to the runner of the other histories. */
 async function prepared(setting: Setting, prepare: Prepare): Promise<Runner> {
   const { database, events } = setting;
   const inOrder = events.map((_event, at) => at);
@@ -121,7 +121,8 @@ async function prepared(setting: Setting, prepare: Prepare): Promise<Runner> {
   };
   return {
     async run(faults, variant) {
-      // Returns the first history if it reached a real program: the search then ends, so no other history reaches it.
+      // Returns the warm-up if its code reached another program for real. The search then ends, so that no further
+      // history reaches that program.
       if (first.isReal) return first;
       await database.restore(variant === "shifted" ? shifted.sequences : 0);
       return new Simulation(setting, courseOf(faults, variant)).run();
@@ -129,7 +130,7 @@ async function prepared(setting: Setting, prepare: Prepare): Promise<Runner> {
   };
 }
 
-/** Returns the type of an event for the report: its `type`, its `event_type` or, without either, "event". */
+/** Returns the type of an event for the report: its `type`, its `event_type` or, if neither is a string, "event". */
 function typeOf(event: unknown): string {
   const { type, event_type: other } = Object(event) as Readonly<Record<string, string>>;
   return [type, other].find((value) => typeof value === "string") ?? "event";

@@ -17,18 +17,19 @@ export interface World<Pool = PgPool> {
   /** A store in memory that all processes share. For PostgreSQL, use `postgresStore(world.pool)` as in your program. */
   readonly store: DeliveryStore;
   /**
-   * A `Pool` of pg over PGlite, which is loaded on first use. Each statement is a crossing. Drizzle and Kysely over pg
-   * accept it. Needs the packages `pg` and `@electric-sql/pglite`.
+   * A `Pool` of pg over PGlite, which is loaded on first use. Each statement is a crossing: a call into which faults
+   * are injected. Drizzle and Kysely over pg accept the pool. Needs the packages `pg` and `@electric-sql/pglite`.
    *
    * @throws CrashTestError `package_missing`
    */
   readonly pool: Pool;
   /**
-   * Makes a function a crossing, so that faults are injected where it is called. `run` stands for the other side:
+   * Makes a function a crossing: faults are injected into its calls. `run` simulates the other side, such as a service:
    * faults do not interrupt it, and it must not call a real service.
    *
    * @param name the effect's name in the report, such as `charge`
-   * @param options `key` returns the idempotency key that the other side honours; `reads`: the effect changes nothing
+   * @param options `key` returns the idempotency key that the other side honours; `reads` is true if `run` changes
+   *   nothing
    */
   readonly effect: <Args extends readonly unknown[], Result>(
     name: string,

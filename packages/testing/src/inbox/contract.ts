@@ -28,8 +28,8 @@ export interface InboxContractOptions {
   /** The largest body that the queue stores, in bytes, 1,024 or more. Default 1,048,576. Errors: `invalid_option`. */
   readonly maxBodyBytes?: number | undefined;
   /**
-   * The time for which a case waits for each of its conditions, in milliseconds, 1 … 600,000. Default 120,000, because
-   * a queue may need long to notice that a worker died. Errors: `invalid_option`.
+   * How long a case waits for each of its conditions, in milliseconds of the queue's clock, 1 … 600,000. Default
+   * 120,000, because a queue may need long to notice that a worker died. Errors: `invalid_option`.
    */
   readonly timeoutMs?: number | undefined;
 }

@@ -26,8 +26,8 @@ export interface MemoryInboxOptions {
   /** The clock that measures pauses and ages. Pass the receiver's clock. Default: real time. */
   readonly clock?: Clock | undefined;
   /**
-   * Returns the key of an event. Events with the same key run one at a time, in the order in which they were stored.
-   * Events without a key are independent. Default: all events are independent.
+   * Returns the key of an event, 1 to 500 characters, or undefined. Events with the same key run one at a time, in the
+   * order in which they were stored. Events without a key are independent. Default: all events are independent.
    */
   readonly partitionBy?: ((event: AnyEvent) => string | undefined) | undefined;
   /**
@@ -35,18 +35,22 @@ export interface MemoryInboxOptions {
    * letter is done or discarded (`"hold"`). Default `"continue"`. Errors: `invalid_option`.
    */
   readonly afterDead?: "continue" | "hold" | undefined;
-  /** The attempts of an event. Pauses double without random variation, up to the maximum. Errors: `invalid_option`. */
+  /**
+   * The number of attempts at an event, and the pauses between them. The pauses double from `firstMs` to `mostMs`,
+   * without random variation. Errors: `invalid_option`, `unknown_option`.
+   */
   readonly retry?: RetryOptions | undefined;
 }
 
 /** An inbox in memory, for tests. */
 export interface MemoryInbox extends Inbox {
   /**
-   * Stores a job with these data, as the handlers do, or as another application that writes to the queue might. Data
-   * that no inbox made end as a dead letter. If a job with the same id exists, nothing changes; a dead job runs again.
+   * Stores a job with these data, as the inbox's handlers do, or as another application that writes to the queue might.
+   * Data that no inbox made end as a dead letter. If a job with the same id exists, nothing changes, except that a dead
+   * letter runs again.
    */
   readonly add: (data: object, options?: MemoryJobOptions) => Promise<void>;
-  /** Returns all jobs that are not done, oldest first. */
+  /** Returns all jobs that are not done, oldest first. This includes dead letters. */
   readonly jobs: () => readonly InboxEntry[];
   /**
    * Runs the jobs that can run now, one after another, until no job can, and resolves to their verdicts. A job that
@@ -62,7 +66,7 @@ export interface MemoryInbox extends Inbox {
     receiver: Pick<Receiver, "resume">,
     options?: { readonly concurrency?: number | undefined },
   ) => Promise<MemoryWorker>;
-  /** The functions for operators. The id of a job is its key, unless `add` set another id. */
+  /** The functions for operators. The id of a job is its key, unless `add` set another id or its data has no key. */
   readonly admin: InboxAdmin;
 }
 

@@ -150,7 +150,7 @@ export class MemoryQueue {
     return [...this.#jobs.values()].find((job) => job.run === run);
   }
 
-  /** Makes a dead letter ready again, with all its attempts. Returns false for any other job. */
+  /** Makes a dead letter ready again, with a full number of attempts. Returns false if no dead letter has this id. */
   revive(id: string): boolean {
     const job = this.#jobs.get(id);
     if (!job?.isDead) return false;
@@ -159,7 +159,7 @@ export class MemoryQueue {
     return true;
   }
 
-  /** Makes a job that waits for its next attempt ready now. Returns false for any other job. */
+  /** Makes a job that waits for its next attempt ready now. Returns false if no such job has this id. */
   hasten(id: string): boolean {
     const job = this.#jobs.get(id);
     if (!job || this.#stateOf(job) !== "delayed") return false;
@@ -172,7 +172,7 @@ export class MemoryQueue {
     this.#changed();
   }
 
-  /** Removes a dead letter. Returns false for any other job. */
+  /** Removes a dead letter. Returns false if no dead letter has this id. */
   discard(id: string): boolean {
     if (!this.#jobs.get(id)?.isDead) return false;
     this.#jobs.delete(id);
@@ -235,7 +235,7 @@ function idOf(data: object): string {
   return typeof key === "string" ? key : crypto.randomUUID();
 }
 
-/** Returns the text of a thrown value for tests. Falls back to `errorText`, because the value may be unreadable. */
+/** Returns a thrown value as text. Uses `errorText` if reading the value throws. */
 function textOf(error: unknown): string {
   try {
     return error instanceof Error ? `${error.name}: ${error.message}` : inspect(error);

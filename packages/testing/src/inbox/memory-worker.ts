@@ -5,8 +5,9 @@ import type { MemoryQueue, Run } from "./memory-queue.js";
 /** A worker of an inbox in memory. */
 export interface MemoryWorker {
   /**
-   * Starts no more jobs, and resolves when the running jobs have ended, or after `deadlineMs` milliseconds. Jobs that
-   * still run then are given back: they are ready again, and the results of these runs do not count.
+   * Starts no more jobs, and resolves when the running jobs have ended, or after `deadlineMs` milliseconds of the
+   * inbox's clock. Jobs that still run then are given back: they are ready again, and the results of these runs do not
+   * count.
    */
   stop(options: { readonly deadlineMs: number }): Promise<void>;
 }

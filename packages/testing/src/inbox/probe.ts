@@ -95,7 +95,7 @@ export class Process {
     });
   }
 
-  /** Returns the store for this process. After the death of the process, its calls never settle. */
+  /** Returns the store as this process reaches it. After the death of the process, the calls never settle. */
   #view(store: DeliveryStore): DeliveryStore {
     const reach = <Result>(call: () => MaybePromise<Result>): MaybePromise<Result> =>
       this.#isDead ? new Promise<never>(() => {}) : call();
@@ -292,7 +292,10 @@ export class InboxProbe {
     return letter.error ?? "";
   }
 
-  /** Checks the minimum pause between the first two runs. The pause may be 100 ms shorter: timers may fire early. */
+  /**
+   * Checks the minimum pause between the first two runs. The pause may be 100 ms shorter: timers may fire early. `text`
+   * begins the error.
+   */
   pausedFor(leastMs: number, text: string): void {
     const [first, second] = this.runs;
     const pauseMs = (second?.startedAt ?? 0) - (first?.endedAt ?? 0);
@@ -335,8 +338,8 @@ export class InboxProbe {
   }
 
   /**
-   * Accepts another event, and waits until it has run. By then, a queue has also run all jobs that it wrongly repeats,
-   * because a fake clock has passed all pauses between attempts.
+   * Accepts another event, and waits until it has run. A fake clock is first moved past all pauses between attempts, so
+   * that by then the queue has also run the jobs that it wrongly repeats.
    */
   async passes(process: Process): Promise<void> {
     await this.#under.clock?.advance(60_000);

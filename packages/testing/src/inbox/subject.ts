@@ -9,9 +9,12 @@ export interface InboxSettings {
    * queue allows, because most cases wait for these pauses.
    */
   readonly attempts: number;
-  /** Returns an event's key. Events with the same key run one at a time, in the order stored. Set only if a case needs `order`. */
+  /**
+   * Returns an event's key. Events with the same key run one at a time, in the order stored. Set only if a case needs
+   * `order`.
+   */
   readonly partitionBy?: ((event: AnyEvent) => string | undefined) | undefined;
-  /** Whether later events of a key run after a dead letter, or wait. Set only if a case needs `order`. */
+  /** Whether later events of a key run after a dead letter, or wait. Undefined if the case does not depend on it. */
   readonly afterDead?: "continue" | "hold" | undefined;
 }
 
@@ -44,7 +47,7 @@ export interface InboxConnection {
 
 /** A queue under test. */
 export interface InboxUnderTest {
-  /** Opens a connection to the queue, which is empty at first. A case opens one to three connections. */
+  /** Opens a connection to the queue, which is empty at first. A case opens one to eight connections. */
   readonly connect: () => MaybePromise<InboxConnection>;
   /**
    * Makes another server with the same jobs the primary. Open connections stay with the old primary, which refuses
@@ -59,7 +62,7 @@ export interface InboxUnderTest {
   readonly fill?: (() => unknown) | undefined;
   /** Stores a job with any data, as another application that uses the queue might. The contract awaits the result. */
   readonly inject: (data: object) => unknown;
-  /** Returns the dead letters. Default: `admin` lists them. */
+  /** Returns the dead letters. Default: `admin` lists them. Required if the contract's option `admin` is false. */
   readonly deadLetters?:
     (() => MaybePromise<readonly Pick<InboxEntry, "key" | "error">[]>) | undefined;
   /** A store that commits together with the queue. Default: the memory store, so that only the queue is tested. */

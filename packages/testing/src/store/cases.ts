@@ -124,7 +124,7 @@ const leases: readonly Lease[] = [
   ],
 ];
 
-/** Checks that a lease that begins now lasts for exactly `leaseMs`. The lease has ended when the promise resolves. */
+/** Checks that a lease that begins now ends after `leaseMs`, not earlier. It has ended when the promise resolves. */
 async function expectLease(probe: StoreProbe, key: string): Promise<void> {
   await probe.expectBusy(key, third, leaseMs);
   await probe.advance(leaseMs / 2);

@@ -69,7 +69,10 @@ type Step =
       readonly takeParked: boolean;
     };
 
-/** The granularity of all times, in milliseconds. A running clock drifts by less, so it ends no lease or retention. */
+/**
+ * The granularity of leases, retentions and, unless the clock is exact, waits, in milliseconds. A running clock
+ * advances by less during a sequence of steps, so it does not end a lease or a retention by itself.
+ */
 const gridMs = 5_000;
 const leases = [10_000, 30_000];
 const retentions = [40_000, 100_000];
@@ -123,8 +126,8 @@ function plain(result: ClaimResult): ClaimResult {
 type Result = Awaited<ReturnType<typeof perform>>;
 
 /**
- * Returns the expected result of a store whose clock is not exact: the model's result, with the actual fence or lease
- * time if that is close enough.
+ * Returns the expected result of a store whose clock is not exact: the model's result, but with the actual fence if it
+ * is higher, or with the actual `leaseLeftMs` if it is at most as long and the difference is below `gridMs`.
  */
 function tolerant(expected: Result, actual: Result): Result {
   if (typeof expected !== "object" || typeof actual !== "object") return expected;

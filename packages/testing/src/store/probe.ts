@@ -14,7 +14,7 @@ export interface StoreUnderTest {
   /**
    * Moves the time that leases and retention depend on by a whole number of milliseconds: the store's clock, or the
    * times in its records. The contract awaits the result. Negative values set the clock back, by at most an hour. A
-   * clock made for the test must start after 2020, because fences are epoch milliseconds.
+   * clock made for the test must start in 2020 or later, because fences are epoch milliseconds.
    */
   readonly advance: (ms: number) => unknown;
   /**
@@ -29,7 +29,7 @@ export interface StoreUnderTest {
 
 export const leaseMs = 30_000;
 export const retainMs = 100_000;
-/** The time by which a running clock may advance during a case, in milliseconds. */
+/** How far a running clock may advance during a case, in milliseconds. */
 const driftMs = 1_000;
 
 /** A caller's token, and values that override the defaults of its requests. */
@@ -62,7 +62,7 @@ export class StoreProbe {
   readonly store: DeliveryStore;
   /** Whether the store's time stands still between calls of `advance`. */
   readonly exact: boolean;
-  /** The time before the end of a lease or a retention at which it is certain to be in force, in milliseconds. */
+  /** How long before its end a lease or a retention is certainly still in force, in milliseconds. */
   readonly borderMs: number;
   readonly #advance: StoreUnderTest["advance"];
 
@@ -124,7 +124,10 @@ export class StoreProbe {
     return { fence, run };
   }
 
-  /** Makes a claim that must find the record busy, with `leftMs` left on its lease. */
+  /**
+   * Makes a claim that must find the record busy, with `leftMs` left on its lease, or up to a second less if the clock
+   * is not exact.
+   */
   async expectBusy(key: string, by: Claimant, leftMs: number): Promise<void> {
     const result = await this.claim(key, by);
     if (result.status !== "busy")

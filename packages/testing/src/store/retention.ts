@@ -6,7 +6,7 @@ type Call = (probe: StoreProbe, key: string) => Promise<unknown>;
 const [me, other] = [claimant(1), claimant(2)];
 const ageMs = 60_000;
 
-/** Returns a case that makes these calls and waits, and then checks that the record lasts for exactly `ms`. */
+/** Returns a case that makes calls and waits (numbers, in ms), and checks that the record lasts for another `ms`. */
 const lasts = (title: string, ms: number, ...steps: readonly (Call | number)[]): StoreCase => ({
   title,
   async run(probe) {
@@ -51,7 +51,7 @@ const refusals: Readonly<Record<string, Call>> = {
   "a peek": (probe, key) => probe.peek([key]),
 };
 
-/** Cases that check how long records are kept, to the millisecond if the clock is exact. */
+/** Cases that check how long records are kept: to the millisecond if the clock is exact, otherwise to the second. */
 export const retentionCases: readonly StoreCase[] = [
   lasts("a claim keeps the record for exactly retainMs", retainMs, claims),
   lasts("a completion that restores a record keeps it for exactly retainMs", retainMs, completes),

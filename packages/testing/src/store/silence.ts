@@ -5,7 +5,7 @@ import { claimant, leaseMs, newKey, retainMs, type StoreCase } from "./probe.js"
 const [me, other] = [claimant(1), claimant(2)];
 const request = { leaseMs, retainMs };
 /**
- * The deadline of a call, in milliseconds of real time, because a call on a dead connection never completes by itself.
+ * The deadline of each call, in milliseconds of real time. A call on a dead connection never completes by itself.
  */
 const deadlineMs = 250;
 /** The number of failed calls at which the case fails. They take 10 s, because each waits for its deadline. */

@@ -71,7 +71,10 @@ const inspections: Readonly<Record<State, readonly Inspection[]>> = {
   done: [isSettled("done")],
 };
 
-/** Creates a record in this state, unless it is `absent`. The record is in its second run, so its loss is noticed. */
+/**
+ * Creates a record in this state, unless it is `absent`. The record is in its second run: if the store lost it, the
+ * next claim would return run 1.
+ */
 async function arrange(
   probe: StoreProbe,
   key: string,
@@ -333,7 +336,7 @@ export const tableCases: readonly StoreCase[] = rows.flatMap(({ title, from, cal
     async run(probe: StoreProbe) {
       for (const owner of owners) {
         for (const perform of calls) {
-          // Repeats the call on a new record for each inspection. No state has more than two.
+          // Repeats the call on a new record for each inspection. No state has more than two inspections.
           for (const index of [0, 1]) {
             const key = newKey();
             const to = await perform(probe, key, await arrange(probe, key, state, owner));

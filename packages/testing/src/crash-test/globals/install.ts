@@ -182,7 +182,7 @@ function virtualErrors(): Restore {
   };
 }
 
-/** Reports errors of microtasks to their history, because Node 20 and 22 report them outside of its context. */
+/** Reports errors of microtasks to their history, because Node 20 and 22 emit them outside of the history's context. */
 function virtualMicrotasks(): Restore {
   const { queueMicrotask } = globalThis;
   return replace(globalThis, {

@@ -69,7 +69,7 @@ interface Timers {
   clearImmediate: typeof clearImmediate;
 }
 
-/** Returns a delay as Node reads it: delays below 1 ms, and delays that do not fit into 32 bits, become 1 ms. */
+/** Returns a delay as Node reads it: a delay below 1 ms, above 2^31 − 1 ms or that is not a number becomes 1 ms. */
 const delayOf = (delayMs: unknown): number => {
   const delay = Math.trunc(Number(delayMs));
   return delay >= 1 && delay <= 2_147_483_647 ? delay : 1;

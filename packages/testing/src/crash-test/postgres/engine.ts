@@ -19,7 +19,12 @@ export interface Engine {
   readonly exchange: (message: Buffer) => Promise<Buffer>;
 }
 
-/** Loads an optional package, which the project under test may lack. `use` names the package in the error. */
+/**
+ * Loads an optional package, which the project under test may lack.
+ *
+ * @param use names the package in the error
+ * @throws CrashTestError `package_missing`
+ */
 export function optional(
   name: string,
   use: string,
@@ -76,7 +81,7 @@ async function start(): Promise<Engine> {
   return { exchange };
 }
 
-/** Runs SQL, and returns the first column of the first row. */
+/** Runs SQL, and resolves to the first column of the first row, if any. Rejects if PostgreSQL reports an error. */
 export async function run({ exchange }: Engine, sql: string): Promise<string | undefined> {
   const { error, value } = replyOf(await exchange(query(sql)));
   if (error !== undefined) throw new Error(`PostgreSQL: ${error} (${sql.slice(0, 200)})`);
@@ -86,11 +91,11 @@ export async function run({ exchange }: Engine, sql: string): Promise<string | u
 /** The schema of the functions and tables that this file creates. */
 const own = "crash_test";
 
-/** SQL that resets the session. It avoids `discard all`, after which each function of the store is planned again. */
+/** SQL that resets the session. It avoids `discard all`, after which the store's functions must be planned again. */
 export const newSession =
   "rollback; set session authorization default; reset all; close all; deallocate all; unlisten *; select pg_advisory_unlock_all(); discard temp; discard sequences";
 
-/** Removes everything that earlier crash tests have created. */
+/** Resets the session, and replaces all schemas that earlier crash tests have created with an empty `public`. */
 export const clear = (engine: Engine): Promise<string | undefined> =>
   run(
     engine,
@@ -106,7 +111,10 @@ export const clear = (engine: Engine): Promise<string | undefined> =>
 interface Table {
   readonly name: string;
   readonly columns: readonly string[];
-  /** The columns whose values differ between runs, because a sequence, a time or a random value fills them. */
+  /**
+   * The columns whose values differ between runs, because a sequence, a time or a random value fills them, or because
+   * they refer to such a column.
+   */
   readonly natural: readonly string[];
   /** The columns of foreign keys, and the columns that they refer to. */
   readonly keys: readonly {
@@ -215,12 +223,16 @@ export class Database {
     if (this.#opening) this.#tables = await snapshot(await this.#opening);
   }
 
-  /** Restores the state that `keep` kept, with sequences advanced by `step`. */
+  /**
+   * Restores the state that `keep` kept, with sequences advanced by `step`. If the engine was opened only later,
+   * restores the empty database.
+   */
   async restore(step: number): Promise<void> {
     if (!this.#opening) return;
     const engine = await this.#opening;
     this.#restored += 1;
-    // Cleans up, because PGlite has no background processes that remove dead rows and old segments of the log.
+    // Cleans up every 100 restores, because PGlite has no background processes that remove dead rows and old WAL
+    // segments.
     if (this.#restored % 100 === 0) {
       await run(engine, "vacuum");
       await run(engine, "checkpoint");
@@ -228,7 +240,7 @@ export class Database {
     await run(engine, `select ${own}.restore(${step})`);
   }
 
-  /** Returns the rows of all tables except the store's, without columns whose values differ between runs. */
+  /** Resolves to the rows of all tables except the store's, without columns whose values differ between runs. */
   async read(): Promise<Readonly<Record<string, readonly Row[]>>> {
     if (!this.#opening) return {};
     const engine = await this.#opening;

@@ -74,7 +74,7 @@ export function createPool(server: Server, owner: SimulatedProcess): PgPool {
       return this.queryFrom(whereCalled(), args);
     }
 
-    /** Sends a query of the code under test. `source` is the place of the call. */
+    /** Sends a query of the code under test. `source` returns the place of the call. */
     queryFrom(source: Calling["source"], args: readonly unknown[]): unknown {
       const [first] = args;
       const text = typeof first === "string" ? first : (first as { readonly text?: unknown }).text;
@@ -147,6 +147,6 @@ async function callBack(
   callback(...settled);
 }
 
-/** Binds a callback to its caller's context, because pg may call it on behalf of another delivery. */
+/** Binds a function to the current context, because pg may call it on behalf of another delivery. */
 const inContext = (value: unknown): unknown =>
   typeof value === "function" ? AsyncResource.bind(value as () => void) : value;

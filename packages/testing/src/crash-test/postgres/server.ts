@@ -99,7 +99,7 @@ export class Server {
     return this.#holder?.transaction;
   }
 
-  /** Returns the number of the open transaction that an attempt has begun in a process. */
+  /** Returns the number of the open transaction that an attempt has begun in a process. Undefined if there is none. */
   transactionOf(owner: SimulatedProcess, attempt: number | undefined): number | undefined {
     const holder = this.#holder;
     return holder?.owner === owner && holder.attempt === attempt ? holder.transaction : undefined;
@@ -155,7 +155,8 @@ export class Server {
         ...facts,
         attempt,
         source: calling?.source,
-        // Excludes a transaction that ends soon: it does not wait for this statement.
+        // Excludes an own transaction that has been committed, or that has blocked this statement only briefly: its
+        // code does not wait for the statement.
         waitsForOwn: () =>
           isOwn === true &&
           !this.#committed.has(own) &&
@@ -204,7 +205,7 @@ export class Server {
     return { reply: { value }, refusal: reply.error, note };
   }
 
-  /** Updates the state of the session's transaction after a reply, and starts its idle timeout. */
+  /** Updates the state of the session's transaction after a reply, and starts its idle timeout if it has set one. */
   #follow(
     session: Session,
     { status, tags }: Reply,
@@ -247,7 +248,7 @@ export class Server {
     await this.#exchange(query("rollback")).catch(() => {});
   }
 
-  /** Closes a session. If it was the last, resets the session of PGlite, which all connections share. */
+  /** Closes a session. If it was the last, resets PGlite's own session, which all connections share. */
   #close(session: Session): void {
     this.#open.delete(session);
     if (this.#open.size > 0 || !this.#isUsed) return;
@@ -263,7 +264,7 @@ export class Server {
     this.#time.activity += 1;
   }
 
-  /** Reports the length of a claim's lease, the third parameter of its statement. */
+  /** Reports the length of a claim's lease in milliseconds, the third parameter of its statement. */
   #noteLease(messages: readonly Message[]): void {
     const bind = messages.find(({ type }) => type === "B");
     const leaseMs = Number(bind && parametersOf(bind)[2]);
@@ -277,13 +278,13 @@ const noCopy =
 
 const reset = () => Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" });
 
-/** Removes and returns the call to which a message belongs. Removes older calls too: their messages were never sent. */
+/** Removes and returns the call that has this SQL. Removes older calls too, because their messages were never sent. */
 function takeCalling(callings: Calling[], sql: string): Calling | undefined {
   const at = callings.findIndex(({ text }) => text === sql);
   return at === -1 ? undefined : callings.splice(0, at + 1).at(-1);
 }
 
-/** Returns a note of how many rows the last statement returned or changed, because the code may depend on it. */
+/** Returns a note on how many rows the last statement returned or changed, because the code may depend on it. */
 function rowsNote({ kind, begins }: StatementFacts, tags: readonly string[]): string | undefined {
   const [, count] = / (\d+)$/.exec(tags.at(-1) ?? "") ?? [];
   if (kind !== "statement" || begins || count === undefined) return undefined;

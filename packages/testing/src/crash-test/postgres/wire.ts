@@ -39,7 +39,7 @@ export const refusal = (message: string, isInTransaction: boolean): Buffer =>
 /** Returns the message of a simple query. */
 export const query = (sql: string): Buffer => messageWith("Q", sql).bytes;
 
-/** Returns the parameters of a `Bind` message as text. */
+/** Returns the parameters of a `Bind` message as text. NULL becomes an empty text. */
 export function parametersOf({ body }: Message): readonly string[] {
   let at = body.indexOf(0, body.indexOf(0) + 1) + 1;
   at += 2 + 2 * body.readInt16BE(at);
@@ -55,15 +55,15 @@ export function parametersOf({ body }: Message): readonly string[] {
 
 const idleTimeout = /(idle_in_transaction_session_timeout'\s*,\s*')(\d+)'/;
 
-/** Returns the idle timeout that an SQL text sets for its transaction, in milliseconds. */
+/** Returns the idle timeout that an SQL text sets for its transaction, in milliseconds. Undefined if it sets none. */
 export const idleTimeoutIn = (sql: string): number | undefined => {
   const [, , ms] = idleTimeout.exec(sql) ?? [];
   return ms === undefined ? undefined : Number(ms);
 };
 
 /**
- * Replaces the idle timeout in a message with zeros of the same length. The simulated server applies the timeout;
- * PGlite would end its only session.
+ * Replaces the digits of the idle timeout in a message with zeros, which turn the timeout off. The simulated server
+ * applies the timeout; PGlite would end its only session.
  */
 export function withoutIdleTimeout(message: Message): Message {
   if (message.type !== "Q" && message.type !== "P") return message;

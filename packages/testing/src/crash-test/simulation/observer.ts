@@ -38,7 +38,7 @@ export class Observer {
 const observeError = (name: string, text: string): CrashTestError =>
   new CrashTestError("invalid_option", `\`observe.${oneLine(name)}\` ${text}`);
 
-/** Returns a copy of an observed value. */
+/** Returns a copy of an observed value, as JSON represents it. Undefined becomes null. */
 function jsonOf(name: string, value: unknown): unknown {
   try {
     return JSON.parse(JSON.stringify(value ?? null)) as unknown;

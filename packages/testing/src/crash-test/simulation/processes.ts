@@ -15,7 +15,10 @@ export interface ProcessesHost {
 
 /** The simulated processes of one history. */
 export class Processes {
-  /** A description of the world when the last process died, by which the search recognizes equal histories. */
+  /**
+   * A description of the world when a crash last left no process alive. The search recognizes equal histories by it.
+   * Undefined if this has not happened.
+   */
   worldAtDeath: string | undefined;
   readonly #all: SimulatedProcess[] = [];
   readonly #targets: Target[] = [];

@@ -8,7 +8,7 @@ const quietTurns = 2;
 /** The maximum number of turns to wait for operations of the platform, such as file reads, before the next step. */
 const patientTurns = 200_000;
 
-/** The maximum number of steps in a history, enough for hundreds of attempts and a timer that fires every 10 ms. */
+/** The maximum number of steps of one `drive`, enough for hundreds of attempts and a timer that fires every 10 ms. */
 const mostSteps = 100_000;
 /** The maximum number of turns with activity between two steps. */
 const mostTurns = 100_000;
@@ -25,8 +25,10 @@ export interface Scheduled {
 }
 
 /**
- * Moves a history on, step by step, until `isDone` returns true. A step sends the next call or moves time to the next
- * timer. Resolves to false if nothing is left to do, or if the next timer is later than `untilMs`.
+ * Runs a history step by step until `isDone` returns true, then resolves to true. A step sends the next call or moves
+ * time to the next timer. Resolves to false if nothing is left to do, or if the next timer is later than `untilMs`.
+ *
+ * @throws CrashTestError (as a rejection) `endless`
  */
 export async function drive(
   { time, crossings, pendingOperations }: Scheduled,
@@ -68,7 +70,7 @@ const endless = (what: string): CrashTestError =>
     `${what}, so the history never ends. End loops when \`context.signal\` is aborted, or start them outside the \`receiver\` function.`,
   );
 
-/** Waits for a promise while time stands still. Resolves to whether the promise has settled. */
+/** Waits for a promise while virtual time stands still. Resolves to false if it does not settle in `replyTurns`. */
 export async function withoutTime(
   promise: Promise<unknown>,
   pendingOperations: ReadonlySet<number>,

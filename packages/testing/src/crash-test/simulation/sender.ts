@@ -7,7 +7,7 @@ import type { VirtualTime } from "../virtual/time.js";
 /** The times for which the sender waits for a response and between attempts, in milliseconds. */
 const timeoutMs = 15_000;
 const pauseMs = 5_000;
-/** The maximum number of an event's attempts that count, and of all its attempts. */
+/** The maximum number of an event's attempts after all faults, without those `in_flight`, and of all its attempts. */
 const mostCounted = 15;
 const mostAttempts = 2_000;
 
@@ -74,7 +74,7 @@ export class Sender {
     counts.sent += 1;
     const isCounted = this.#host.areFaultsOver();
     const code = await this.#send(event, counts.sent, await this.#host.target(), false);
-    // `in_flight` does not count, because the attempt only has to wait for a lease to end.
+    // `in_flight` does not count, because it means only that the lease of another run has not ended.
     if (isCounted && code !== "in_flight") counts.counted += 1;
     if (this.acknowledged[event]) return;
     const isLast = counts.counted >= mostCounted || counts.sent >= mostAttempts;

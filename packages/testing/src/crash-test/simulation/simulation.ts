@@ -11,7 +11,10 @@ import { secret, SimulatedWorld, type Course, type Setting } from "./world.js";
 
 /** The time for which code may continue after the last acknowledgement and the last fault, in milliseconds. */
 const restMs = 120_000;
-/** The number of timers after which `restMs` limits the code. A slow run needs fewer; a repeating timer never ends. */
+/**
+ * The number of timers that may fire after the last delivery has ended, before `restMs` limits the code. A slow run
+ * needs fewer; a repeating timer never ends.
+ */
 const mostTimers = 500;
 
 /** One history: simulated processes, a sender, and a scheduler that drives them. */
@@ -129,7 +132,11 @@ export class Simulation {
     return fired - this.#timersAtEnd < mostTimers ? Infinity : this.#restUntilMs;
   }
 
-  /** Moves time on until `work` has settled, and settles like `work`. */
+  /**
+   * Runs the history until `work` has settled, and settles like `work`.
+   *
+   * @throws CrashTestError (as a rejection) `invalid_option` if `work` cannot settle any more
+   */
   async #driven<Result>(option: string, work: Promise<Result>): Promise<Result> {
     let isSettled = false;
     const settle = () => {

@@ -21,7 +21,7 @@ import type { SimulatedProcess } from "../virtual/process.js";
 import { VirtualTime } from "../virtual/time.js";
 import type { World } from "../world.js";
 
-/** The assumed lease of a receiver before its claims show a longer lease, in milliseconds. */
+/** The lease that is assumed until a claim requests a longer one, in milliseconds. */
 const defaultLeaseMs = 30_000;
 /** The key with which the simulated sender signs. */
 export const secret = "whsec_crash_test";
@@ -53,7 +53,7 @@ export interface WorldHost extends Pick<FaultHost, "copy" | "crash" | "freeze"> 
   readonly end: (process: SimulatedProcess, error: unknown) => void;
   /** Ends the history with an error. */
   readonly fail: (error: unknown) => void;
-  /** Called when a fault begins. The fault lasts until `untilMs`. */
+  /** Called when a crash, a freeze or an outage begins. It counts as a fault until `untilMs`. */
   readonly onFault: (untilMs: number) => void;
 }
 
@@ -83,7 +83,7 @@ export class SimulatedWorld {
     info() {},
     warn() {},
     error: (line) => {
-      // Keeps the first frame of the stack, which begins on the second line.
+      // Keeps the message and the first frame of the stack, which is the second line.
       const [text = "", frame = ""] = line.split("\n");
       this.lastError = oneLine(`${text.slice(0, 300)} ${frame.trim()}`.trim());
     },
@@ -109,7 +109,10 @@ export class SimulatedWorld {
     this.#store = memoryStore({ clock: this.#clock() });
   }
 
-  /** Returns how long a freeze or an outage lasts, in milliseconds, and lets the history continue until it is over. */
+  /**
+   * Returns how long a freeze or an outage lasts, in milliseconds, and lets the history continue until it is over.
+   * Also called at a crash, after which the history continues as long.
+   */
   twoLeasesMs(): number {
     const ms = 2 * this.#leaseMs;
     this.#host.onFault(this.time.elapsedMs + ms);

@@ -45,8 +45,9 @@ function traced(): Error {
 }
 
 /**
- * Returns a function that returns the place at which the code under test made the current call: a path from the current
- * folder, and a line, such as `src/orders.ts:23`. The stack is parsed only then, so that unused places cost little.
+ * Returns a function that returns the place at which the code under test made the current call: a path, relative if it
+ * is below the current folder, and a line, such as `src/orders.ts:23`. Undefined if the place is unknown. Only the
+ * returned function parses the stack, so that places that no report needs cost little.
  */
 export function whereCalled(): () => string | undefined {
   const trace = traced();
@@ -54,7 +55,7 @@ export function whereCalled(): () => string | undefined {
   return () => sourceIn(trace) ?? place;
 }
 
-/** Returns the newest line of the code under test in a stack. */
+/** Returns the newest line of the code under test in a stack, or undefined if there is none. */
 function sourceIn(trace: Error): string | undefined {
   const frame = framesOf(String(trace.stack)).find(
     ({ file }) => !/[\\/]node_modules[\\/]/.test(file) && !isOwn(file),

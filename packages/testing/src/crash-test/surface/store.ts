@@ -3,7 +3,7 @@ import type { Crossings, Executed } from "../virtual/crossings.js";
 import type { SimulatedProcess } from "../virtual/process.js";
 import { inWorld } from "./fetch.js";
 
-/** Wraps the store that all processes share for one process. Each call is a crossing. */
+/** Returns the shared store as one process uses it: each of the process's calls is a crossing. */
 export function crossingStore(
   store: DeliveryStore,
   crossings: Crossings,
@@ -39,7 +39,7 @@ export function crossingStore(
   };
 }
 
-/** Returns a note on a claim's result for a line of a report, or undefined for a first run or another call. */
+/** Returns a note on a claim's result for a report, or undefined for a first run or the result of another call. */
 function noteOf(value: unknown): string | undefined {
   const { status, run } = Object(value) as Partial<ClaimResult> & { readonly run?: number };
   if (status === "claimed") return run === undefined || run === 1 ? undefined : `run ${run}`;

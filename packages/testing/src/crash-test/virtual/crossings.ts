@@ -13,7 +13,7 @@ export interface Leaving<Result> {
   readonly reads: readonly string[];
   readonly key?: string | undefined;
   readonly transaction?: (() => number | undefined) | undefined;
-  /** Returns where the code made the call. */
+  /** Returns the place in the code that made the call, such as `src/orders.ts:23`. */
   readonly source?: (() => string | undefined) | undefined;
   /** The attempt on whose behalf the code makes the call. Default: the attempt of the current context. */
   readonly attempt?: number | undefined;
@@ -21,7 +21,7 @@ export interface Leaving<Result> {
   readonly execute: (
     recorded: Recorded | undefined,
   ) => Executed<Result> | Promise<Executed<Result>>;
-  /** Returns whether the call can be sent now. Otherwise, it waits in the queue. */
+  /** Returns whether the call can be sent now. Otherwise, it waits in the queue. Default: it can be sent. */
   readonly isReady?: (() => boolean) | undefined;
   /** Returns whether the call waits for a connection that its own delivery holds. */
   readonly waitsForOwn?: (() => boolean) | undefined;
@@ -34,7 +34,7 @@ export interface Leaving<Result> {
 export interface Executed<Result> {
   /** The reply, or the error that the other side returns. */
   readonly reply: { readonly value: Result } | { readonly error: unknown };
-  /** The text of the error, if the error is part of the reply's value or has a different message. */
+  /** The error's text for the report, if the error is part of `reply.value` or its own message does not suffice. */
   readonly refusal?: string | undefined;
   /** The identity of a call whose repetition changes nothing, such as a `PUT`. Equal identities count once. */
   readonly identity?: string | undefined;
@@ -142,7 +142,7 @@ export class Crossings {
       return;
     }
     if (this.#isOut(one)) {
-      // The call is not recorded, because it never arrives, and an outage would add a hundred places for faults.
+      // Does not record the call: it never arrives, and the calls of an outage would add a hundred points for faults.
       this.#break(one);
       return;
     }
@@ -216,7 +216,7 @@ export class Crossings {
     this.#execute(one);
   }
 
-  /** Executes a call in the outside world, and settles the call with the reply. */
+  /** Executes a call in the outside world, and settles it with the reply. Breaks a call to a store during an outage. */
   #execute(one: Waiting): void {
     if (one.recorded && this.#isOut(one)) {
       this.#break(one);

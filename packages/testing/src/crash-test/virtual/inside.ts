@@ -5,13 +5,13 @@ import type { VirtualTime } from "./time.js";
 /** The context of code that runs in a history. Code outside of any history uses the real globals. */
 export interface Inside {
   readonly time: VirtualTime;
-  /** Returns the next number from 0 to 1 of the history's random sequence. */
+  /** Returns the next number of the history's random sequence, from 0 to below 1. */
   readonly random: () => number;
   /** The process that runs the code. Undefined for the outside world: `respond`, functions of effects, the database. */
   readonly process?: SimulatedProcess | undefined;
   /** The attempt that the code handles, as an index into the attempts of the history. */
   readonly attempt?: number | undefined;
-  /** Whether the code is PostgreSQL. Its own timers never fire, because the simulated server applies its timeouts. */
+  /** Whether the code is PostgreSQL. Its `setTimeout` never fires: the simulated server applies the timeouts. */
   readonly isDatabase?: boolean | undefined;
   /** Whether to record the places at which the code creates promises. */
   readonly isTraced?: boolean | undefined;
@@ -20,7 +20,7 @@ export interface Inside {
   readonly onUnseen: (type: string) => void;
   /** Ends the simulated process because of an uncaught error, as Node would end. */
   readonly onUncaught: (error: unknown) => void;
-  /** Asynchronous operations of the platform that this code has started and that have not ended. */
+  /** The async ids of the platform's operations, such as file reads, that the history's code has started. */
   readonly pendingOperations: Set<number>;
 }
 

@@ -20,13 +20,13 @@ export const thrownBy = (option: string, cause: unknown): Error =>
     ? cause
     : new CrashTestError("invalid_option", threwText(option, cause), { cause });
 
-/** Settles like `running`, the call of the function in an option. An error also names the option. */
+/** Settles like `running`, the call of an option's function. An error other than a CrashTestError names the option. */
 export const naming = <Result>(option: string, running: Promise<Result>): Promise<Result> =>
   running.catch((error: unknown) => {
     throw thrownBy(option, error);
   });
 
-/** Returns a text with its control characters escaped, so that it cannot change other lines of a report. */
+/** Escapes the control and direction characters of a text, so that it cannot change other text of a report. */
 export const oneLine = (text: string): string =>
   text.replaceAll(/[\p{Cc}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, (character) =>
     JSON.stringify(character).length > 3

@@ -1,6 +1,6 @@
 /**
- * A simulated process: the code that one call of the option `receiver` starts. The code shares the memory of the real
- * process, but nothing that it awaits settles once the simulated process is dead.
+ * A simulated process: the code that one call of the option `receiver` or `prepare` starts. The code shares the memory
+ * of the real process, but once the simulated process is dead, its crossings never settle and its timers never fire.
  */
 export class SimulatedProcess {
   #state: "starting" | "running" | "frozen" | "dead" = "starting";
@@ -8,7 +8,7 @@ export class SimulatedProcess {
   #held: (() => void)[] = [];
   readonly #onEnd = new Set<(how: "killed" | "frozen") => void>();
   readonly #onUncaught: (error: unknown) => void;
-  /** The letter that names the process: A for the first to start. Empty for the code that prepares the world. */
+  /** The letter that names the process: A for the first to start. Empty for the process of the option `prepare`. */
   readonly letter: string;
 
   /** @param onUncaught called with each error that the process's code throws and does not catch */

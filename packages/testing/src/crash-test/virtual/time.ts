@@ -35,7 +35,10 @@ export class VirtualTime {
     return this.#startMs + this.#elapsedMs;
   }
 
-  /** Runs `run` later, in the caller's context, unless `owner` is dead by then. Returns a function that cancels it. */
+  /**
+   * Runs `run` after `delayMs`, in the caller's context, unless `owner` is dead by then. If `owner` is frozen, `run`
+   * waits until it continues. Returns a function that cancels the timer.
+   */
   after(delayMs: number, run: () => void, owner?: SimulatedProcess): () => void {
     this.activity += 1;
     const delay = Number.isFinite(delayMs) ? Math.max(0, Math.floor(delayMs)) : 0;
@@ -58,7 +61,7 @@ export class VirtualTime {
     return this.#timers[0]?.at;
   }
 
-  /** Moves the time to the next timer and fires the timer. */
+  /** Moves the time to the next timer, and fires the timer unless it has been cancelled. */
   fireNext(): void {
     const timer = this.#timers.shift();
     if (!timer) return;

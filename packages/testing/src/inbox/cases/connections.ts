@@ -19,7 +19,7 @@ async function hasStats(probe: InboxProbe, { admin }: Process): Promise<boolean>
   }
 }
 
-/** The maximum size of a large body in bytes, and a number of large bodies for which a full storage has no room. */
+/** The maximum size of a large body in bytes, and a number of large bodies that exceeds the room that `fill` leaves. */
 const [largestBytes, tooMany] = [100_000, 2_000];
 
 /** Cases about servers that no longer respond, are no longer the primary, or are full. */
@@ -100,7 +100,11 @@ export const connections: readonly InboxCase[] = [
         ({ code } = await probe.receive(process, await signedDelivery(body)));
         if (code === "enqueued") accepted += 1;
       }
-      equal(code, "queue_unavailable", `A delivery to a full storage ended as ${code}.`);
+      equal(
+        code,
+        "queue_unavailable",
+        `With the storage full, a delivery ended as ${code} instead of queue_unavailable.`,
+      );
       ok(accepted > 0, "The storage refused the first job.");
       await process.work();
       await probe.ran(accepted);

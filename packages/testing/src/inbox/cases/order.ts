@@ -6,7 +6,7 @@ import { gate, type InboxCase, type InboxProbe, type Process, type Run } from ".
 export const partitionBy = (event: AnyEvent): string | undefined =>
   typeof event["group"] === "string" ? event["group"] : undefined;
 
-/** Accepts one event for each name. A name consists of the event's key and a number, such as "a1". */
+/** Accepts one event for each of the names, such as "a1 b1". A name consists of the event's key and a number. */
 async function accept(probe: InboxProbe, process: Process, names: string): Promise<void> {
   for (const name of names.split(" ")) {
     await probe.accept(process, await probe.delivery({ group: name.slice(0, 1), name }));
@@ -38,7 +38,7 @@ const runIn = (probe: InboxProbe, group: string, names: string) =>
     )
     .then(() => equal(namesOf(probe, group).join(" "), names));
 
-/** Waits until `stats` reports this number of keys that wait behind a dead letter. */
+/** Waits until `stats` reports this number of keys whose later events wait behind a dead letter. */
 const holds = (probe: InboxProbe, { admin }: Process, count: number) =>
   probe.until(
     `stats() reports ${count} held keys`,
