@@ -38,7 +38,7 @@ function parse({ name, input }: Tool, given: unknown): Readonly<Record<string, u
   );
 }
 
-/** Throws a Refusal `write_off` if a call would write where this server may not. */
+/** Throws a Refusal `write_off` if a call would write where this server may not write. */
 function assertMayWrite(
   { writes, writesTo }: Tool,
   { write, service }: World,
@@ -100,7 +100,10 @@ function codeIn(error: unknown): string {
   return typeof code === "string" && /^[a-z_]{1,40}$/.test(code) ? code : "failed";
 }
 
-/** Cleans and masks a report. The text repeats the structured result, for clients that show only text. */
+/**
+ * Returns a report as a tool's result: all texts are masked, and untrusted texts are also cleaned. The text repeats the
+ * structured result, for clients that show only text.
+ */
 function resultOf({ untrusted = [], ...report }: Shown, mask: Mask): CallToolResult {
   const text = untrustedText(untrusted, mask);
   const { next_step, ...shown } = report;

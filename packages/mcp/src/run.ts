@@ -11,11 +11,11 @@ import { readSecrets } from "./setup/secrets.js";
 import { serviceAt } from "./setup/service.js";
 
 /**
- * Serves the tools over stdin and stdout until the client closes stdin or sends a message of more than 10 MB, or until
- * `signal` is aborted. Then cancels all running calls, closes the sandbox, and resolves.
+ * Serves the tools over stdin and stdout until stdin is closed or fails, until the client sends a message of more than
+ * 10 MiB, or until `signal` is aborted. Then cancels all running calls, closes the sandbox, and resolves.
  *
- * @throws WebhookError `wrong_usage` (as a rejection) for a variable that is not set or too short, and for a host that
- *   is not valid or has no address
+ * @throws WebhookError `wrong_usage` (as a rejection) for a variable that is not set, whose name is not valid, or whose
+ *   value is too short, and for a host that is not valid or has no address
  * @throws Error (as a rejection) if the sandbox's port is taken
  *
  * @example
@@ -41,7 +41,8 @@ export async function runMcp(options: McpOptions, process: McpProcess): Promise<
   const { env, stdin, stdout, signal, note } = process;
   const secrets = readSecrets(options.secretEnv, env);
   const apiKey = env[options.apiKeyEnv ?? "SVC_API_KEY"] ?? "";
-  // A key that is too short cannot be masked. The default key need not be masked, because a sandbox accepts any key.
+  // A short key cannot be masked, because it may occur in other text. The default key is not secret: it is only for
+  // sandboxes, which accept any key.
   const keys = apiKey.length >= 8 && apiKey !== "svc_test" ? [apiKey] : [];
   const mask = maskOf([...secrets.values, ...keys]);
   const sandbox = await openSandbox(options.sandboxPort, mask, note);
@@ -55,7 +56,8 @@ export async function runMcp(options: McpOptions, process: McpProcess): Promise<
     const world = { secrets, hosts, service, write, clock: systemClock };
     const ended = endOf(stdin, signal);
     const transport = new StdioServerTransport(stdin, stdout as unknown as Writable);
-    // Ends the server when the transport closes: after a message that is too long, stdin is not read to its end.
+    // Ends the server when the transport closes. It does so after a message that is too long, without reading stdin to
+    // its end.
     const close = transport.close.bind(transport);
     transport.close = async () => {
       await close();

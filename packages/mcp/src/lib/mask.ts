@@ -1,6 +1,6 @@
 import { masked } from "svc-webhooks/workbench";
 
-/** Replaces each part of a secret in a text with an ellipsis. */
+/** Replaces the parts of secrets in a text with ellipses. */
 export type Mask = (text: string) => string;
 
 /** The minimum length of a secret in characters. A shorter secret may occur in other text by chance. */
@@ -50,10 +50,10 @@ const escapes: readonly (readonly [RegExp, Decode])[] = [
 
 /** The patterns of encoded bytes, and their decoders. A decoded text is searched for parts of the secret's bytes. */
 const encodings: readonly (readonly [RegExp, Decode])[] = [
-  // Lists of bytes as `inspect(Buffer)`, `String(Uint8Array)` and JSON print them, with the separators before bytes.
+  // Lists of bytes as `inspect(Buffer)`, `String(Uint8Array)` and JSON print them. Each match is separators and a byte.
   [/(?<![\s,:;.-])[\s,:;.-]*(?<![0-9a-z])(?:0x)?([0-9a-f]{2})(?![0-9a-z])/gi, byteOf(16)],
   [/(?<![\s,:;.-])[\s,:;.-]*(?<![0-9a-z])(\d{1,3})(?![0-9a-z])/gi, byteOf(10)],
-  // Hex digits and base64 at each alignment. The characters before the first aligned group stay unchanged.
+  // Hex digits and base64, once for each alignment. The characters before the first aligned group stay unchanged.
   [/([0-9a-f]{2})/gi, byteOf(16)],
   [/(?<![0-9a-f])[0-9a-f](?=[0-9a-f])|([0-9a-f]{2})/gi, byteOf(16)],
   [/([\w+/-]{2,4})/g, base64Of],
@@ -64,8 +64,9 @@ const encodings: readonly (readonly [RegExp, Decode])[] = [
 ];
 
 /**
- * Returns a function that masks secrets and their parts: as text, in hex, in base64 at any alignment, as a list of
- * bytes in hex or decimal, in compatibility forms such as full width, and behind percent, JSON and HTML escapes.
+ * Returns a function that masks each secret, the bytes that it decodes to as base64, and all their parts of 8 bytes or
+ * more: as text, in hex, in base64 at any alignment, as a list of bytes in hex or decimal, in compatibility forms such
+ * as full width, and behind percent, JSON and HTML escapes.
  */
 export function maskOf(secrets: readonly string[]): Mask {
   const parts = new Set<string>();
@@ -95,7 +96,7 @@ export function maskOf(secrets: readonly string[]): Mask {
 /** Replaces the characters of base64url with those of base64. */
 const inBase64 = (text: string): string => text.replaceAll("-", "+").replaceAll("_", "/");
 
-/** Yields a text before and after each layer of escapes is decoded, each time also with each encoding decoded. */
+/** Yields a text before and after each layer of escapes is decoded, and each time also with each encoding decoded. */
 function* viewsOf(text: string): Generator<View> {
   const places = Array.from({ length: text.length + 1 }, (_, index) => index);
   const whole = { text, starts: places, ends: places.slice(1) };
@@ -109,7 +110,7 @@ function* viewsOf(text: string): Generator<View> {
   }
 }
 
-/** Decodes all matches of a pattern. Returns the same view if no match changes. */
+/** Returns a view with all matches of a pattern decoded, or the same view if no match changes. */
 function decoded(view: View, pattern: RegExp, decode: Decode): View {
   const pieces: string[] = [];
   const starts: number[] = [];

@@ -16,8 +16,9 @@ import { Refusal } from "../refusal.js";
  * - It is an `http` or `https` URL without a user name or a password.
  * - Its host is allowed: by default `localhost`, the names below it and loopback addresses, each at any port. With
  *   `--allow-host`, only the hosts that are listed. Other names are refused even if they resolve to loopback.
- * - A host that is listed without a port is allowed at ports 80 and 443, unless it is loopback.
- * - It does not lead to the service or the sandbox, by any name or address. `0.0.0.0` and `::` mean this machine.
+ * - A host that is listed without a port is allowed at ports 80 and 443 or, if all its addresses are loopback, at any.
+ * - It does not lead to the service or the sandbox: to its port, by any name or address. `0.0.0.0` and `::` count as
+ *   this machine.
  *
  * Names are resolved once, when the server starts, and requests connect to these addresses. Redirects are not followed.
  */
@@ -45,7 +46,7 @@ const longestUrl = 2_048;
 /**
  * Resolves the allowed hosts.
  *
- * @param reserved the base URLs of the service and of the sandbox
+ * @param reserved the URLs of the service or the sandbox, to which no tool may send deliveries
  * @throws WebhookError `wrong_usage` (as a rejection) for a host that is not valid or has no address
  */
 export async function resolveHosts(
@@ -103,7 +104,7 @@ function parse(text: string): URL {
 
 const portOf = ({ port, protocol }: URL): string => port || (protocol === "https:" ? "443" : "80");
 
-/** Returns the addresses of a loopback host, or undefined for any other host. */
+/** Returns the addresses of `localhost`, a name below it or a loopback address, or undefined for any other host. */
 function loopbackOf(host: string): readonly Address[] | undefined {
   const known = literalAddresses(host);
   return known?.every(isLoopback) ? known : undefined;
@@ -115,7 +116,7 @@ function matches({ host, port, addresses }: Entry, url: URL, wanted: string): bo
   return addresses.every(isLoopback) || ["80", "443"].includes(portOf(url));
 }
 
-/** Returns the entry of a host to which no tool may send. It has no addresses if the host's name does not resolve. */
+/** Resolves to the entry of a host to which no tool may send. It has no addresses if the host's name has none. */
 async function reservedOf(url: URL, resolve: Resolve): Promise<Entry> {
   const host = hostOf(url);
   const addresses = await addressesOf(host, resolve).catch((): readonly Address[] => []);

@@ -10,7 +10,8 @@ export interface Secrets {
   /**
    * Returns the secret with this name. The name may be omitted if there is only one secret.
    *
-   * @throws Refusal `secret_not_allowed`, `no_secret`
+   * @throws Refusal `no_secret` if there are no secrets; `secret_not_allowed` for another name, or without a name if
+   *   there are several secrets
    */
   readonly get: (name: string | undefined) => string;
 }
@@ -18,7 +19,7 @@ export interface Secrets {
 /**
  * Reads the secrets from the environment once. Later changes of the variables have no effect.
  *
- * @throws WebhookError `wrong_usage` if a variable is not set, or its value is too short to be masked
+ * @throws WebhookError `wrong_usage` if a name is not valid, or if the variable is not set or too short to be masked
  */
 export function readSecrets(
   names: readonly string[],

@@ -3,9 +3,10 @@ import { listFromSandbox } from "svc-webhooks/workbench";
 import { Refusal } from "../refusal.js";
 
 /**
- * Returns the id of an active endpoint of the sandbox: `wanted` or, if that is undefined, the only active endpoint.
+ * Resolves to the id of an active endpoint of the sandbox: `wanted` or, if that is undefined, the only active endpoint.
  *
- * @throws Refusal `no_endpoint`, `endpoint_needed` (as a rejection)
+ * @throws Refusal (as a rejection) `no_endpoint` if no endpoint is active; `endpoint_needed` if `wanted` is not active,
+ *   or if it is undefined although several endpoints are
  */
 export async function activeEndpoint(
   client: Client,

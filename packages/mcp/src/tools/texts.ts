@@ -6,7 +6,7 @@ interface Sentences {
   readonly fix?: string;
 }
 
-/** Returns the sentences that a receiver logs about an outcome. */
+/** Returns the sentences that a receiver logs about an outcome. For an unknown code, `happened` is empty. */
 export function sentencesOf(code: string): Sentences {
   const { happened, cause, fix } = outcomeText(code) ?? { happened: "", cause: "", fix: "" };
   return { happened, ...(cause && { cause }), ...(fix && { fix }) };
@@ -19,6 +19,6 @@ export const resultOf = (
 ): Sentences & { readonly code: string } =>
   code === undefined ? otherwise : { code, ...sentencesOf(code) };
 
-/** Returns a neutral sentence for a failed connection, which may not be the receiver's mistake, or else `otherwise`. */
+/** Returns `otherwise`, or for a failed connection, which may not be the receiver's mistake, a neutral sentence. */
 export const happenedOf = (id: string, otherwise: string): string =>
   ["tls", "unreachable"].includes(id) ? "The receiver cannot be reached." : otherwise;

@@ -127,7 +127,7 @@ function summaryOf(shown: readonly Followed[]) {
   };
 }
 
-/** Returns whether a delivery has not failed and its last genuine attempt, if there was one, succeeded. */
+/** Returns whether a delivery's state is not `failed` and its last genuine attempt, if there was one, succeeded. */
 function isGood(delivery: Followed): boolean {
   const last = lastGenuine(delivery);
   if (stateOf(delivery.status) === "failed") return false;
@@ -199,7 +199,7 @@ async function detail({ request }: Client, id: string, signal: AbortSignal) {
   };
 }
 
-/** Returns the text of a body in the sandbox's form, a string unchanged, or any other value as JSON. */
+/** Returns the `text` of a sandbox's body, a string unchanged, `none` for undefined, or any other value as JSON. */
 function textIn(value: unknown): string {
   const { text } = Object(value) as { readonly text?: unknown };
   if (typeof text === "string") return text;

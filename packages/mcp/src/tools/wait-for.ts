@@ -7,7 +7,7 @@ import { resultOf } from "./texts.js";
 import { lastOutcome, lineOf, stateOf, stateSchema, type State } from "./timeline.js";
 import { tool } from "./tool.js";
 
-/** The pause between two requests to the service, in milliseconds. */
+/** The pause between two requests to the service, in milliseconds. It is shorter before the deadline. */
 const pauseMs = 500;
 
 const reached: Readonly<Record<string, readonly State[]>> = {
@@ -91,7 +91,7 @@ const unresponsive = {
     "Call wait_for again with a longer timeout_seconds. If the service still does not respond, ask the user to check it.",
 };
 
-/** Returns the number of attempts, or 0 if the service sent an invalid number. */
+/** Returns the number of a delivery's attempts, or 0 if the service sent an invalid number. */
 function attemptsOf({ attempts, attemptsMade }: Followed): number {
   const count = attemptsMade?.length ?? attempts;
   return Number.isFinite(count) ? count : 0;
