@@ -3,15 +3,15 @@ import type { CrashTestReport } from "./report/report.js";
 export type CrashTestErrorCode =
   /** There are findings that are not accepted; the message is the report. */
   | "findings"
-  /** The code under test accessed a socket, a file or a process outside of any crossing; the message is the report. */
+  /** The code under test used something real outside of any crossing, such as a file; the message is the report. */
   | "unseen_access"
   /** Two runs of the same history differ: the code depends on something that is not simulated. */
   | "nondeterministic"
-  /** Without a fault, an event was not acknowledged. */
+  /** Without a fault, an event was not acknowledged, or only as a duplicate after its handler had failed. */
   | "not_acknowledged"
-  /** A history has no end: timers or immediates start each other again and again without a delay. */
+  /** A history has no end: the code sets timers again and again, or never waits. */
   | "endless"
-  /** Without a fault, the events have no effect, so nothing could be lost or duplicated. */
+  /** Without a fault, the events or one of them have no effect, so nothing could be lost or duplicated. */
   | "no_effect"
   /** An accepted finding does not occur. */
   | "accepted_not_found"
@@ -27,7 +27,7 @@ export interface CrashTestFacts {
   readonly lines: readonly string[];
   /** Probable causes, and fixes for code that calls `crashTest`. */
   readonly hints: readonly string[];
-  /** Access by the code under test that is not a crossing. */
+  /** Access to the outside world by the code under test that is not a crossing. */
   readonly unseen: readonly string[];
 }
 

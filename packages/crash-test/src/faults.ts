@@ -1,4 +1,4 @@
-/** The kinds of faults, in order of preference: of equally long lists of faults, the report shows the first. */
+/** The kinds of faults. Of histories with equally many faults, the report prefers the one with the earlier kinds. */
 export const faultKinds = [
   "crash",
   "fail",
@@ -32,7 +32,7 @@ export const placeOf = (
 export const writeFaults = (faults: readonly Fault[]): string =>
   faults.map(({ kind, point }) => `${kind}@${point}`).join(" ");
 
-/** Reads the output of {@link writeFaults}. Returns undefined for any other text. */
+/** Reads the output of {@link writeFaults} for one or more faults at ascending points. Otherwise returns undefined. */
 export function readFaults(text: string): readonly Fault[] | undefined {
   const parts = text.trim().split(/\s+/);
   const faults = parts.flatMap((part) => {
@@ -48,7 +48,7 @@ export function readFaults(text: string): readonly Fault[] | undefined {
 export const isFaultKind = (value: unknown): value is FaultKind =>
   faultKinds.some((kind) => kind === value);
 
-/** The response of the fault `refuse` to a request, which the other side never receives. */
+/** The response that the fault `refuse` sends in place of the other side, which never receives the request. */
 export const refusal = {
   status: 503,
   headers: { "Content-Type": "application/json" },

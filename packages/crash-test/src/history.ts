@@ -2,7 +2,7 @@ import type { Fault, FaultKind } from "./faults.js";
 
 /**
  * A call that leaves the process: a statement, a request, an effect, or a call of the store. Times are milliseconds
- * since the first delivery.
+ * since the start of the history.
  */
 export interface Crossing {
   /** The number of the crossing in the order in which crossings were sent, from 1. */
@@ -37,7 +37,7 @@ export interface Crossing {
   readonly isRefused?: boolean | undefined;
   /** Whether the call had no effect: the other side returned an error, or a rollback undid the call. */
   readonly isUndone: boolean;
-  /** Whether the call waits for a connection that the code of the same delivery holds. */
+  /** Whether the call waits for a connection that the code of the same delivery holds. Default false. */
   readonly waitsForOwn?: boolean | undefined;
   /** A fact from the reply, for people: `run 2`, `in flight`. */
   readonly note?: string | undefined;
@@ -85,7 +85,7 @@ export type Step =
       readonly text: string;
     };
 
-/** A call that had an effect. Calls with the same key count once. */
+/** A call that had an effect. Calls with the same name and key count once. */
 export interface Call {
   readonly name: string;
   /** The idempotency key, or the identity of a request that may be repeated: `PUT` and `DELETE`. */
@@ -95,7 +95,7 @@ export interface Call {
   readonly crossing: number;
 }
 
-/** A row without the columns that differ by nature, such as those filled from a sequence. */
+/** A row without the columns whose values differ between runs, such as those filled from a sequence. */
 export type Row = Readonly<Record<string, unknown>>;
 
 /** The state of the outside world. Values are JSON. */
@@ -114,7 +114,10 @@ export interface History {
   /** The state before the first delivery. Needed only for undisturbed histories. */
   readonly start?: WorldState | undefined;
   readonly end: WorldState;
-  /** The state after each event was first acknowledged, in the order of the events. Only in undisturbed histories. */
+  /**
+   * The state after each event was first acknowledged, in the order of the events. Only in undisturbed histories; may
+   * be absent if there is one event.
+   */
   readonly afterEvents?: readonly WorldState[] | undefined;
   /** Whether each event was acknowledged with a 2xx response, in the order of the events. */
   readonly acknowledged: readonly boolean[];
@@ -134,7 +137,7 @@ export interface History {
   readonly lastError?: string | undefined;
   /** The point of the first fault that did not happen, because the history did not reach it as expected. */
   readonly notReached?: number | undefined;
-  /** A digest of the world when no process was left alive. Histories with equal digests continue in the same way. */
+  /** A digest of the world when a crash last left no process alive. Histories with equal digests continue equally. */
   readonly worldAtDeath?: string | undefined;
 }
 
@@ -153,7 +156,7 @@ export interface Runner {
 }
 
 export interface HistoryLine {
-  /** The time since the first delivery, in milliseconds. */
+  /** The time since the start of the history, in milliseconds. */
   readonly ms: number;
   /** `sender`, or the letter of a process. */
   readonly who: string;
@@ -177,7 +180,7 @@ export interface Finding {
   readonly kind: FindingKind;
   /** The effect or table: `charge`, `orders`. */
   readonly effect: string;
-  /** The place in your code that made the call: `src/orders.ts:23`. */
+  /** The place in your code that made the call: `src/orders.ts:23`. Absent if unknown. */
   readonly source?: string | undefined;
   /** The faults for the option `only`: `crash@3 crash@7`. Empty if the finding occurs without a fault. */
   readonly repeat: string;

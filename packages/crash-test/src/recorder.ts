@@ -6,7 +6,7 @@ export type Mutable<Item> = { -readonly [Name in keyof Item]: Item[Name] };
 /** A crossing as it is recorded while the history runs. */
 export type Recorded = Mutable<Crossing>;
 
-/** Records one history as it runs, and returns the faults that are due. Both runners use it. */
+/** Records one history as it runs, and returns the faults that are due. `crashTest` and the command both use it. */
 export class Recorder {
   readonly crossings: Recorded[] = [];
   readonly attempts: Mutable<Attempt>[] = [];
@@ -16,7 +16,7 @@ export class Recorder {
   readonly #struck = new Set<number>();
   readonly #elapsedMs: () => number;
 
-  /** @param elapsedMs returns the milliseconds since the first delivery */
+  /** @param elapsedMs returns the milliseconds since the start of the history */
   constructor(faults: readonly Fault[], elapsedMs: () => number) {
     this.#faults = faults;
     this.#elapsedMs = elapsedMs;
@@ -39,7 +39,8 @@ export class Recorder {
   /** Numbers and records a crossing that is about to be sent. */
   add(crossing: Omit<Crossing, "n" | "isRejected" | "isUndone">): Recorded {
     const numbers = { n: this.crossings.length + 1, isRejected: false, isUndone: false };
-    // Does not copy the crossing, because `source` is a getter that reads a stack only if a report needs it.
+    // Adds the numbers to the crossing itself: a copy would call its getter `source`, which reads a stack that only a
+    // report needs.
     const recorded: Recorded = Object.assign(crossing, numbers);
     this.crossings.push(recorded);
     return recorded;
@@ -81,7 +82,7 @@ export class Recorder {
   /**
    * Records the effects of a crossing if it is a call.
    *
-   * @param identity identifies a call without a key that may be repeated without another effect
+   * @param identity identifies a call that may be repeated without another effect. Unused if the call has a key
    */
   count({ kind, effects, key, attempt, n }: Recorded, identity: string | undefined): void {
     if (kind !== "call") return;

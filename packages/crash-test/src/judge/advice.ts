@@ -36,7 +36,7 @@ const completion = ({ expected: { undisturbed }, event }: Case) =>
       (event === undefined || factsOf(undisturbed).eventOf(crossing) === event),
   );
 
-/** Returns whether the code has the effect only after it has completed the event in its own transaction. */
+/** Returns whether the code makes a call with the effect after its own transaction has completed the event. */
 const isAfterCommit = (subject: Case) => {
   const completed = completion(subject);
   return completed?.transaction !== undefined && subject.normal.some(({ n }) => n > completed.n);
@@ -245,7 +245,10 @@ const uncheckedIn = (history: History): Crossing | undefined =>
     return status < 300 && code !== "parked" && !outlives(history, crossing);
   });
 
-/** Returns the advice of the first rule that matches. An unchecked status comes first: it may cause any finding. */
+/**
+ * Returns the advice of the first rule that matches. An unchecked status comes first, because it may cause any finding,
+ * unless the effect follows the commit.
+ */
 export function adviceFor(deviation: Deviation, history: History, expected: Expected): string {
   const { kind, effect, event } = deviation;
   const subject: Case = {

@@ -3,7 +3,7 @@ import type { Crossing, History } from "../history.js";
 /** Matches an empty text, and the texts that JavaScript writes for a missing value or an object. */
 const notKey = /^\s*(?:undefined|null|NaN|\[object \w+\])?\s*$/;
 
-/** Returns an idempotency key, or undefined for a value that is the same for each event by mistake. */
+/** Returns a value as an idempotency key, or undefined for one that is the same for each event by mistake. */
 export function keyIn(value: unknown): string | undefined {
   const text = typeof value === "number" ? String(value) : value;
   return typeof text === "string" && !notKey.test(text) ? text : undefined;
@@ -63,7 +63,7 @@ export class Facts {
     return this.#crossings.get(effect) ?? [];
   }
 
-  /** Returns whether each call with this name has a key. */
+  /** Returns whether each call with this name that had an effect has a key or an identity. */
   isKeyed(name: string): boolean {
     return !this.#unkeyed.has(name);
   }
@@ -84,7 +84,7 @@ export class Facts {
     return !may && this.#isProcessed(attempt);
   }
 
-  /** Returns whether an attempt was acknowledged as processed without the effect: it made no such call, or undid it. */
+  /** Returns whether an attempt was acknowledged as processed, but no call with the effect was executed and kept. */
   endsWithout(attempt: number, effect: string): boolean {
     const has = this.ofAttempt(attempt).some(
       (crossing) => crossing.effects.includes(effect) && isExecuted(crossing),

@@ -93,7 +93,7 @@ interface Compared {
   readonly expected: Expected;
 }
 
-/** Returns the deviations of a history from the expected result, in the order of severity. */
+/** Returns the deviations of a history from the expected result, duplicate calls first. */
 export function deviationsOf(history: History, expected: Expected): readonly Deviation[] {
   const end = partsOf(history.end, expected.mask);
   const compared = { history, facts: factsOf(history), end, expected };
@@ -137,7 +137,10 @@ function isShared({ facts, expected }: Compared, name: string): boolean {
   return facts.isKeyed(name) && count > 0 && count === normal;
 }
 
-/** Returns tables and observed values with too many or removed rows, or with other values although no event is lost. */
+/**
+ * Returns the tables and observed values with too many or removed rows and, if all events are acknowledged, those with
+ * other values. Those that no event has changed are left to `missingEffects`.
+ */
 function deviatingParts(compared: Compared): readonly Deviation[] {
   const { history, end, expected } = compared;
   const areAcknowledged = history.acknowledged.every(Boolean);

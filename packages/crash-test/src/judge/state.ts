@@ -58,12 +58,12 @@ function differences(path: string, left: unknown, right: unknown): readonly stri
   return JSON.stringify(left) === JSON.stringify(right) ? [] : [path];
 }
 
-/** The most rows of which each is compared with all others. If there are more, rows are compared in their order. */
+/** The maximum number of differing rows that are compared with each other. More rows are compared in their order. */
 const mostCompared = 300;
 
 /**
- * Returns the paths at which rows differ. Compares each row with the rows that differ from it least. If there are
- * several, any of them may be the same row.
+ * Returns the paths at which rows differ, or the path of the rows if their numbers differ. Compares each row with the
+ * rows that differ from it least. If there are several, any of them may be the same row.
  */
 function differencesOfRows(
   path: string,

@@ -70,7 +70,7 @@ export class Reply {
   status = "I";
   /** The message of the first error. */
   error: string | undefined;
-  /** The first column of the first row. */
+  /** The first column of the first row in which it is not NULL. */
   value: string | undefined;
   /** The command tags: `INSERT 0 1`, `COMMIT`. */
   readonly tags: string[] = [];

@@ -5,8 +5,9 @@ import { storeCallOf } from "./store.js";
 
 /** The facts that a report needs about an SQL text. */
 export interface StatementFacts extends Pick<Crossing, "name" | "kind" | "effects" | "reads"> {
-  /** Whether the text begins or ends a transaction. */
+  /** Whether the text begins a transaction. */
   readonly begins: boolean;
+  /** How the text ends a transaction. Undefined if it does not. */
   readonly ends: "commit" | "rollback" | undefined;
 }
 
@@ -24,7 +25,7 @@ export function factsOfStatement(sql: string): StatementFacts {
   const tables = statements.map(tablesIn);
   const effects = [...new Set(tables.flatMap(({ written }) => written.map(({ table }) => table)))];
   const reads = [...new Set(tables.flatMap(({ read }) => read))];
-  // Uses `begin` as the name, even if a statement that only reads settings is sent with it.
+  // Without a statement that writes a table, uses `begin` as the name, even if statements that only read come with it.
   const ofTables = statements.find((_one, at) => Number(tables[at]?.written.length) > 0);
   const own = begins ? statements[0] : statements.find((one) => endOf(one) === undefined);
   const main = ofTables ?? own;

@@ -48,7 +48,8 @@ export function tablesIn(statement: readonly Token[]): Tables {
       writeAll("truncate", wordAt(at + 1) === "table" ? at + 2 : at + 1);
     else if (word === "copy" && at === 0) copy();
     else if (word === "from" && (before === "distinct" || before === "delete" || isCopy)) {
-      // Skips `is distinct from`, and `delete from` and `copy … from`, which are handled above, but reads subqueries.
+      // Skips `is distinct from`, and `delete from` and `copy … from`, which are handled above. Only the `from` in the
+      // subquery of a `copy` names tables that are read.
       if (isCopy && open.length > 0) readAll(at + 1);
     } else if (word === "from" && open.at(-1) !== true) readAll(at + 1);
     else if (word === "join" || word === "using") readOne(at + 1);
@@ -101,7 +102,7 @@ function wordIn(statement: readonly Token[], at: number): string | undefined {
   return token?.kind === "word" ? token.text : undefined;
 }
 
-/** Reads the name at a position, with its schema if it has one. Returns undefined if there is no name. */
+/** Reads the name at a position, with its schema unless that is `public`. Returns undefined if there is no name. */
 function nameIn(
   statement: readonly Token[],
   at: number,

@@ -5,7 +5,12 @@ import { countBy, factsOf, type Facts } from "../judge/facts.js";
 /** Returns the name of an event as the report writes it: `evt_1` for the first event. */
 export const eventName = (event: number): string => `evt_${event + 1}`;
 
-/** Returns the lines of a history, in order. A remark on the next line counts refused attempts that changed nothing. */
+/**
+ * Returns the lines of a history, in order. Refused attempts that only called the store have no lines of their own: a
+ * remark on the next line counts them.
+ *
+ * @param effect the effect whose occurrences are numbered, and compared with those of `undisturbed`
+ */
 export function linesOf(
   history: History,
   undisturbed: History = history,
@@ -119,7 +124,10 @@ function laneOf({ kind, name }: Crossing): string {
   return /^(?:sender|store|database|[A-Z]{1,2})$/.test(service) ? `${service}()` : service;
 }
 
-/** Returns whether an attempt only called the store, and was refused as the attempt before it was, or as in flight. */
+/**
+ * Returns whether an attempt, not a copy, only called the store, and was refused as `in_flight` or with the same result
+ * as the event's attempt before it.
+ */
 function isRefused({ attempts }: History, facts: Facts, attempt: Attempt, at: number): boolean {
   const { event, status, code, isCopy } = attempt;
   if (isCopy || status === undefined || status < 300) return false;
@@ -156,7 +164,7 @@ function attemptText(
   return `${attempt}: ${result}`;
 }
 
-/** Numbers the crossings that had the effect, and marks those that the undisturbed history does not have. */
+/** Numbers the crossings that had the effect, and marks those of an event in excess of the undisturbed history. */
 function numbered(facts: Facts, effect: string | undefined, normal: Facts) {
   const marks = new Map<number, { readonly note: string; readonly isExtra: true | undefined }>();
   if (effect === undefined) return marks;

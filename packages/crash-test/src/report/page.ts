@@ -123,6 +123,6 @@ ${html}
 </section>`;
 }
 
-/** Marks the line of the undisturbed history that has the effect of a finding. */
+/** Marks a line of the undisturbed history if it has the effect of a finding. */
 const withEffect = (line: HistoryLine, effect: string): HistoryLine =>
   line.effects?.includes(effect) ? { ...line, note: line.note ?? "effect" } : line;

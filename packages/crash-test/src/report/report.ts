@@ -34,7 +34,7 @@ export interface CrashTestReport {
   readonly notCompared: readonly string[];
   /** The access that this form of the test cannot see. */
   readonly blind: readonly string[];
-  /** Effects whose idempotency keys are assumed to be honored, with a remark on calls that share a key. */
+  /** Calls whose idempotency keys are assumed to be honored, each with a remark if several calls share a key. */
   readonly keyed: readonly string[];
   readonly seed: number;
   /** The option `only`, if it was set. */

@@ -47,7 +47,9 @@ export function reachText(
 ): string {
   if (repeat === "") return "It occurs without a fault.";
   const histories = tried.find(({ faults }) => faults === 1)?.run;
-  if (histories === undefined) return "Only this history was run.";
+  if (histories === undefined) {
+    return "How often this occurs is unknown, because only this combination of faults was run.";
+  }
   return cells.length > 0
     ? `This result occurs in ${cells.length} of ${histories} histories with one fault.`
     : "No single fault leads to this result.";
@@ -84,7 +86,7 @@ export function historyText(lines: readonly HistoryLine[]): readonly string[] {
 
 const number = (value: number): string => value.toLocaleString("en-US");
 
-/** Describes which histories were run, and for a report without a finding, what was not tried. */
+/** Describes which histories were run and, for a report without a finding that is not accepted, what was not tried. */
 export function triedText(
   report: Omit<CrashTestReport, "text">,
   words: Words,

@@ -1,4 +1,4 @@
-/** The words with which a form of the crash test names its options in reports and errors. */
+/** The words with which a form of the crash test, `crashTest` or the command, names its options in texts. */
 export interface Words {
   /** Names the option that runs one history. */
   readonly only: string;

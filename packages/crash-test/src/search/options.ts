@@ -11,7 +11,7 @@ export interface SearchOptions {
   readonly seed: number;
   readonly only?: string | undefined;
   readonly accept: readonly string[];
-  /** Whether two runs of a history have equal times. If not, only the names of their crossings are compared. */
+  /** Whether two runs of a history have equal times. If not, only the names of undisturbed crossings are compared. */
   readonly isExact: boolean;
   /** The access that this form of the test cannot see, one sentence each. */
   readonly blind: readonly string[];
@@ -19,7 +19,7 @@ export interface SearchOptions {
   readonly words?: Words | undefined;
   /** Called after each history with faults, with the number of histories so far and of all histories of that level. */
   readonly onHistory?: ((done: number, all: number) => void) | undefined;
-  /** Called with the findings so far, if there are any, before the search rejects with an error of the runner. */
+  /** Called with the findings so far, if any, before the search rejects with an error that is not a CrashTestError. */
   readonly onEndedEarly?: ((page: ReportPage) => void) | undefined;
 }
 

@@ -28,7 +28,7 @@ export async function search(runner: Runner, options: SearchOptions): Promise<Re
   const tried: { -readonly [Name in keyof Tried]: Tried[Name] }[] = [];
   const unseen = new Set(undisturbed.unseen);
   const notReached: string[] = [];
-  /** The digests of worlds in which all processes had died and whose histories have already been extended. */
+  /** The `worldAtDeath` of earlier histories. A history with one of these digests is not extended: it adds nothing. */
   const worlds = new Set<string>();
 
   if (undisturbed.isReal) return pageWith([], []);
@@ -87,7 +87,7 @@ export async function search(runner: Runner, options: SearchOptions): Promise<Re
 
   async function finished(): Promise<ReportPage> {
     const { findings, unsteady } = await confirmed(runner, options, expected, found);
-    // Throws only if no finding is open, because open findings are more important than names that do not occur.
+    // Throws only if all findings are accepted, because others are more important than names that do not occur.
     const unused = only ? [] : unusedText(options.accept, findings, words);
     if (unused.length > 0 && findings.every(isAccepted(options))) {
       throw new CrashTestError("accepted_not_found", unused.join("\n"));
@@ -165,7 +165,7 @@ const unsteadyText =
   ({ name, faults }: Unsteady): string =>
     `${name}: ${words.faults(faults)}`;
 
-/** Writes a report in the words of its form. The data of the report are in the words of `crashTest`. */
+/** Writes the text of a report in the words of the option `words`. The report's data are in those of `crashTest`. */
 const reportText = (
   report: Omit<CrashTestReport, "text">,
   unsteady: readonly Unsteady[],
@@ -211,8 +211,8 @@ function notComparedIn({ undisturbed, mask, ofEvents }: Expected): readonly stri
 }
 
 /**
- * Removes faults without which a history has the same finding. If there are two, both are necessary, because all
- * histories with one fault were run before.
+ * Removes faults without which a history has the same finding. Two faults are kept: unless the option `only` chose
+ * them, all histories with one fault were run before, so both are necessary.
  */
 async function shrunk(runner: Runner, expected: Expected, found: Found): Promise<Found> {
   const { faults } = found.history;
@@ -245,7 +245,12 @@ function findingOf(
   };
 }
 
-/** Runs a history again, and returns it if it has the same finding. */
+/**
+ * Runs a history again, or twice if times are not exact. Resolves to the last run, or to undefined if one lacks the
+ * finding.
+ *
+ * @throws CrashTestError (as a rejection) `nondeterministic` if times are exact and the lines differ
+ */
 async function repeats(
   runner: Runner,
   { isExact }: SearchOptions,
@@ -290,7 +295,7 @@ const notReachedError = ([faults = ""]: readonly string[], words: Words) =>
     `${words.only} is "${words.faults(faults)}", but the fault did not happen: no crossing reaches that point, or the fault cannot happen there. If the code has changed since the finding, remove ${words.only}, and run all histories.`,
   );
 
-/** Describes each accepted finding that does not occur, and suggests the open finding with the nearest name. */
+/** Describes each accepted finding that does not occur, and suggests a finding that is not accepted and named alike. */
 function unusedText(
   accept: readonly string[],
   findings: readonly Finding[],

@@ -9,7 +9,12 @@ import type { SearchOptions } from "./options.js";
 /** The maximum number of lines of a history in an error. */
 const mostLines = 12;
 
-/** Runs the histories without faults, and returns the expected result. If the first is real, it is the only one. */
+/**
+ * Runs the histories without faults, and resolves to the expected result. If the first one reached another program for
+ * real, no other is run.
+ *
+ * @throws CrashTestError (as a rejection) `not_acknowledged`, `no_effect`, `nondeterministic`
+ */
 export async function runUndisturbed(runner: Runner, options: SearchOptions): Promise<Expected> {
   const first = await runner.run([]);
   const unacknowledged = first.acknowledged.indexOf(false);
@@ -33,7 +38,7 @@ export async function runUndisturbed(runner: Runner, options: SearchOptions): Pr
   assertSame("undisturbed ", written(first), written(second), second.unseen);
   const shifted = await runner.run([], "shifted");
   const expected = expectedOf(first, shifted, []);
-  // Counts a write as an effect too: if its values differ from run to run, there is no other difference to compare.
+  // Counts a write as an effect too: values that differ between runs are masked, so the state may show no change.
   const isWritten = first.crossings.some(
     ({ effects, executedMs, isUndone }) =>
       effects.length > 0 && executedMs !== undefined && !isUndone,
@@ -54,7 +59,10 @@ export async function runUndisturbed(runner: Runner, options: SearchOptions): Pr
 }
 
 /**
- * @throws CrashTestError `not_acknowledged`, `no_effect` if the handler of an event never succeeds or does not exist
+ * Asserts that the handlers of all events have succeeded.
+ *
+ * @throws CrashTestError `no_effect` if times are exact and an event has no handler; `not_acknowledged` if a handler
+ *   failed after its transaction had completed the event
  */
 function assertProcessed(history: History, { events, isExact }: SearchOptions): void {
   for (const [event, type] of events.entries()) {
@@ -99,7 +107,7 @@ function errorOf(
 const noEffect =
   "Without a fault, the events have no effect that this test can see, so there is nothing that could be lost or duplicated. Wrap the calls that your handlers make with `world.effect`, use `fetch` or `world.pool`, or read the state with `observe`. If your handlers remember events in a module-level variable, create that variable in the function `receiver`.";
 
-/** Returns the deviations without a fault: an effect of several attempts of one event, and a call that never ends. */
+/** Returns the deviations without a fault: a call that several attempts of one event made, and `stuck`. */
 export function withoutFaults({ undisturbed: history }: Expected): readonly Deviation[] {
   const facts = factsOf(history);
   const duplicates = facts.callNames.flatMap((effect): readonly Deviation[] => {

@@ -1,8 +1,8 @@
 import { characterName, hiddenCharacters } from "@svc-webhooks/core/outcomes";
 
 /*
- * All text of the code under test is hostile: the names of handlers, errors, keys. Nothing in it can become markup,
- * hide, or change the direction of its surroundings.
+ * All text of the code under test is treated as hostile, such as names of calls, errors and keys: none of it can become
+ * markup, be hidden, or change the direction of other text.
  */
 
 const entities: Readonly<Record<string, string>> = {

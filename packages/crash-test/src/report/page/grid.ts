@@ -21,7 +21,7 @@ const anchorOf = ({ kind, point }: Cell): string => `${kind}-${point}`;
 const findingName = (name: string): string =>
   name.replace("order_dependent", kindText("order_dependent"));
 
-/** Returns the state of a cell. Its word names the findings. */
+/** Returns the state of a cell. Its word names the findings, if there are any. */
 function stateOf({ findings, isReached }: Cell, accepted: ReadonlySet<string>): State {
   if (!isReached) return { shape: "unreached", word: "not reached" };
   if (findings.length === 0) return { shape: "ok", word: "no finding" };

@@ -10,7 +10,11 @@ const endsOf = ({ who, from, to }: HistoryLine): readonly string[] => [
   ...new Set([who, from ?? who, to ?? who]),
 ];
 
-/** Returns the lanes from left to right: the sender, the processes, the store, the database, the services. */
+/**
+ * Returns the lanes from left to right: the sender, the processes, the store, the database, the services.
+ *
+ * @param others the history that is shown next to this one: its lanes are included, except its processes
+ */
 export function lanesOf(
   lines: readonly HistoryLine[],
   others: readonly HistoryLine[] = [],
@@ -90,7 +94,7 @@ const pictureHtml = (lanes: readonly string[], lives: readonly string[], marks: 
   return `<svg class="picture" aria-hidden="true">${lines.join("")}${marks}</svg>`;
 };
 
-/** Returns the arrow of a line, and the shapes at its ends. */
+/** Returns the arrow of a line with a shape: a fault, an effect or an arrowhead. A line without a call has a dot. */
 function marksOf(
   { who, from, to, fault, effects, note, isExtra }: HistoryLine,
   lanes: readonly string[],
@@ -127,7 +131,7 @@ function rowHtml(line: HistoryLine, picture: string, before: HistoryLine | undef
   return `<li${name}><span class="time">${timeOf(ms)}</span>${picture}<span class="what"><span class="vh">${ends}</span>${whatHtml(line)}</span></li>`;
 }
 
-/** Returns the text of a line and its remark, with the shape of a fault or of a second effect. */
+/** Returns the text of a line and its remark, with the shape of a fault or of a duplicate effect. */
 export function whatHtml({ text, note, fault, isExtra }: HistoryLine): string {
   const main = textHtml(text);
   const said = fault === undefined ? main : `<b class="fault">${iconHtml("fault")} ${main}</b>`;
