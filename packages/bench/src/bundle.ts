@@ -7,7 +7,7 @@ const conditionNames = {
   node: ["node", "import"],
 };
 
-// This file does not exist. Its path is only where the search for packages starts.
+// This file does not exist. The search for packages starts at its path.
 const entry = fileURLToPath(new URL("../deployed.js", import.meta.url));
 
 export type Target = keyof typeof conditionNames;
@@ -19,14 +19,14 @@ interface Bundle {
   readonly modules: readonly (readonly [file: string, code: string])[];
 }
 
-/** Returns the gzipped size in bytes of a module with all its imports except frameworks. */
+/** Resolves to the gzipped size in bytes of a module with all its imports except frameworks. */
 export const gzippedBytes = async (code: string, target: Target): Promise<number> =>
   (await bundle(code, target)).bytes;
 
 /**
  * Bundles a module with all its imports except frameworks.
  *
- * @throws Error if an import cannot be found, because the size would be too small without it
+ * @throws Error (as a rejection) if an import cannot be found, because the size would be too small without it
  */
 export async function bundle(code: string, target: Target): Promise<Bundle> {
   const bundled = await rolldown({

@@ -11,7 +11,10 @@ export interface Delivered {
 
 export type Body = Buffer<ArrayBuffer>;
 
-/** Creates a JSON event of exactly `bytes` bytes, at least 512: the fields of an email event, padded with text. */
+/**
+ * Creates a JSON event of exactly `bytes` bytes: the fields of an email event, padded with text. `bytes` must be at
+ * least 512.
+ */
 export function bodyOf(bytes: number): Body {
   const event = {
     id: "evt_01jd8x3v9k",
@@ -35,7 +38,7 @@ export function bodyOf(bytes: number): Body {
 export const signatureOf = (body: Uint8Array, key: string): string =>
   `sha256=${createHmac("sha256", key).update(body).digest("hex")}`;
 
-/** Returns the service's headers. The signature covers only the body, so copies may have different ids. */
+/** Returns the service's headers. The signature covers only the body, so it is valid with any id. */
 export const headersOf = (signature: string, id: string): Record<string, string> => ({
   "content-type": "application/json",
   "x-svc-signature": signature,

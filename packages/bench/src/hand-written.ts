@@ -2,7 +2,7 @@ import { createHmac, randomUUID, timingSafeEqual } from "node:crypto";
 import type { Redis } from "ioredis";
 import type { Pool } from "pg";
 
-/** Returns whether a signature is genuine, by the shortest correct check: the floor of the `verify` section. */
+/** Returns whether a signature is genuine, by the shortest correct check. It is the floor of the `verify` section. */
 export function isGenuine(body: Uint8Array, signature: string, secret: string): boolean {
   const given = Buffer.from(signature.slice("sha256=".length), "hex");
   const expected = createHmac("sha256", secret).update(body).digest();
@@ -36,8 +36,8 @@ export type HandWrittenReceiver = ReturnType<typeof handWrittenReceiver>;
 
 /**
  * Returns a receiver as a careful user would write it: a constant-time signature check over the raw bytes, 503 for a
- * copy of a delivery that is still running, `done` only after the handler, a release when the handler throws. The
- * receiver resolves with the status to respond with.
+ * copy of a delivery that is still running, `done` only after the handler, a release when the handler fails. The
+ * receiver resolves to the status to respond with.
  *
  * It has no leases (a handler that hangs blocks its event), time limits, key rotation or reports.
  */
@@ -77,8 +77,8 @@ export function handWrittenReceiver({ secret, on, claims }: Options) {
 }
 
 /**
- * Keeps claims in this process, in two generations. Dropping the whole older generation is cheaper than removing single
- * ids.
+ * Keeps claims in this process, in two generations of up to 100,000 ids. Dropping the whole older generation is cheaper
+ * than removing single ids.
  */
 export function memoryClaims(): Claims {
   let young = new Map<string, State>();
@@ -100,7 +100,7 @@ export function memoryClaims(): Claims {
   };
 }
 
-// Nothing renews a claim, so a handler may take at most this long, and a crash blocks its event for this long.
+// Nothing renews a claim, so a handler may take at most this long, and a crash blocks its event for as long.
 const runMs = 5 * 60_000;
 const keepMs = 7 * 24 * 60 * 60_000;
 

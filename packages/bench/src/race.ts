@@ -4,7 +4,7 @@ export interface Lane {
   readonly values: readonly number[];
 }
 
-/** The promise that the project makes about a lane's value, or about its ratio to another lane. */
+/** A promise that the project makes about a lane's median value, or about its median ratio to another lane. */
 export interface Bar {
   readonly lane: string;
   /** The lane to compare with, round by round. Default: the bar applies to the value itself. */
@@ -12,9 +12,9 @@ export interface Bar {
   /** The lower limit. A bar has either `atLeast` or `atMost`. */
   readonly atLeast?: number;
   readonly atMost?: number;
-  /** The value that the project wants to be known for. */
+  /** A stricter limit, which the project wants to reach. */
   readonly aim: number;
-  /** The reason for missing the bar, shown only while the bar is missed. */
+  /** The reason why the bar may be missed. It is shown only if the bar is missed. */
   readonly limit?: string;
 }
 

@@ -13,12 +13,12 @@ import type { Check } from "./verifiers.js";
 /** The name of this project's contender. */
 export const lane = "svc-webhooks";
 
-/** Signs `genuine` as the sender does, and resolves with the checks of all contenders. */
+/** Signs `genuine` as the sender does, and resolves to the checks of all contenders, by name. */
 export type Contenders = (genuine: Body) => Promise<Readonly<Record<string, Check>>>;
 
 type Headers = Readonly<Record<string, string>>;
 
-/** Resolves with a check that verifies a scheme as a receiver does: the headers first, then the signature. */
+/** Resolves to a check that verifies a delivery as a receiver does: first the headers, then the signature. */
 async function ours<Claim>(
   scheme: Scheme<Claim>,
   key: string,
@@ -47,7 +47,7 @@ const secondsNow = () => String(Math.floor(Date.now() / 1_000));
 
 const derOf = (publicKey: KeyObject) => publicKey.export({ format: "der", type: "spki" });
 
-/** Verifies the time and the body with WebCrypto alone. */
+/** Resolves to a check that verifies the signature of a time and a body with WebCrypto alone. */
 async function webCrypto(
   algorithm: EcKeyImportParams & EcdsaParams,
   publicKey: KeyObject,

@@ -18,7 +18,7 @@ export const sectionIds = [
 ];
 
 /**
- * Runs a section. With `quick`, every step runs once and takes seconds in total. This shows that the section works, but
- * measures nothing.
+ * Runs a section. With `quick`, every step runs only once or for a short time. This shows that the section works, but
+ * its values mean little.
  */
 export type RunSection = (quick: boolean) => Promise<Section>;

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Bar, Race } from "./race.js";
 import { ratePerSecond, takeTurns, type Work } from "./turns.js";
 
-/** The lane of the store under test. */
+/** The name of the lane of the store under test. */
 export const ours = "svc-webhooks";
 
 export const nameOf = (records: number): string => `${records.toLocaleString("en")} records`;
@@ -14,7 +14,7 @@ export const token: string = randomBytes(16).toString("base64url");
 export const request = { token, leaseMs: 30_000, retainMs: 7 * 24 * 60 * 60_000 };
 export const call = { signal: new AbortController().signal };
 
-/** Measures the speed of contenders. The first one is the reference. */
+/** Measures the calls per second of contenders, with one call in flight per connection. The first is the reference. */
 export async function speedRace(
   title: string,
   connections: number,

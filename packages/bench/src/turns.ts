@@ -28,7 +28,7 @@ export async function takeTurns(
 /** The work of one call. It is awaited even if it is synchronous, so that every contender pays for the await. */
 export type Work = () => unknown;
 
-/** Measures the microseconds per call of each contender. A turn takes at least `turnMs`. */
+/** Measures the microseconds per call of each contender. A turn takes about `turnMs` milliseconds. */
 export async function timeInTurns(
   contenders: Readonly<Record<string, Work>>,
   rounds: number,
@@ -42,7 +42,7 @@ export async function timeInTurns(
   return takeTurns(turns, rounds);
 }
 
-/** Finds the number of calls that fill a turn once the work has been JIT-compiled. */
+/** Finds the number of calls that take `turnMs`. By then, the work has been JIT-compiled. */
 async function callsIn(work: Work, turnMs: number): Promise<number> {
   let calls = 1;
   for (;;) {
@@ -58,7 +58,7 @@ async function time(work: Work, calls: number): Promise<number> {
   return performance.now() - start;
 }
 
-/** Measures the calls per second, with `inFlight` calls running concurrently. */
+/** Measures the calls per second during `turnMs` milliseconds, with `inFlight` calls running concurrently. */
 export async function ratePerSecond(inFlight: number, turnMs: number, work: Work): Promise<number> {
   const start = performance.now();
   let calls = 0;

@@ -8,7 +8,7 @@ import { Webhook as SvixWebhook } from "svix";
 import { signatureOf, type Body } from "./deliveries.js";
 import { isGenuine } from "./hand-written.js";
 
-/** Returns or resolves with `true` or `{ ok: true }` if the body is genuine. It may also throw. */
+/** Returns or resolves to `true` or `{ ok: true }` if the body is genuine, otherwise to another value. It may throw. */
 export type Check = (body: Body) => unknown;
 
 /** Signs `genuine` as the contender's sender would, and returns a check against that signature. */
@@ -39,7 +39,7 @@ function standardHeaders(genuine: Body, secret: string): Record<string, string> 
   };
 }
 
-/** The other libraries. Each of them rejects a signature header in another format. */
+/** The verifiers of other libraries. Each rejects a signature header that is not in its own format. */
 export const peers = {
   // This package accepts text, so decoding the bytes is part of the work.
   "@octokit/webhooks-methods": (genuine, secret) => {

@@ -26,7 +26,7 @@ const zeros = "0".repeat(51);
 /** Returns a key: the first 32 of 64 characters, as a receiver cuts its keys. The heap keeps all 64 characters. */
 export const keyOf = (delivery: number): string => `${1e12 + delivery}${zeros}`.slice(0, 32);
 
-/** Builds the minimum that any store needs: a table of records, and a ring that finds the oldest key. */
+/** Fills the minimum that any store needs: a table of records, and a ring that finds the oldest key. */
 function mapAlone(size: number): Deliver {
   const known = new Map<string, boolean>();
   const ring: string[] = [];

@@ -26,7 +26,7 @@ export const onStream =
     }
   };
 
-/** Reads the body. Resolves with undefined if it is too large. */
+/** Reads the body. Resolves to undefined if it is too large. */
 function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   return new Promise((resolve, reject) => {
     if (Number(request.headers["content-length"]) > maxBodyBytes) return resolve(undefined);

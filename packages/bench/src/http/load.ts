@@ -19,9 +19,10 @@ export const headersFor = (id: string) => ({
 
 /**
  * Sends deliveries of 1 kB for `ms` milliseconds, one after the other on each connection, each with its own id.
- * Resolves with the number of responses.
+ * Resolves to the number of responses.
  *
- * @throws Error if a request failed or its status was not 2xx, because a rejected delivery takes less time
+ * @throws Error (as a rejection) if a request failed or its status was not 2xx, because a rejected delivery takes less
+ *   time
  */
 export async function load(port: number, ms: number): Promise<number> {
   const { requests, non2xx, errors } = await autocannon({

@@ -13,7 +13,7 @@ import { deliveriesOf, eventType, secret } from "../deliveries.js";
 
 type Store = PostgresStore<PoolClient>;
 
-/** The numbers of deliveries and of runs that each contender has in progress. */
+/** The numbers of deliveries and of runs that each contender has in progress at the same time. */
 export const inFlight = { accepting: 16, running: 12 };
 
 const nextDelivery = deliveriesOf(1_024);
@@ -45,7 +45,7 @@ export function inline(store: Store): () => Promise<void> {
 export interface Queued {
   /** Stores a new delivery of 1 kB. Rejects unless it was stored. */
   readonly accept: () => Promise<void>;
-  /** Stores deliveries, and resolves with the number of them that workers then run per second. */
+  /** Stores deliveries, and resolves to the number of them that workers then run per second. */
   readonly runsPerSecond: (jobs: number) => Promise<number>;
   /** Stores a delivery that becomes a dead letter, and then `others` more. Resolves when the first one is dead. */
   readonly poison: (others: number) => Promise<void>;

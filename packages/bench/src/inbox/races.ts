@@ -36,7 +36,7 @@ export async function acceptingRace(site: Site, quick: boolean): Promise<Race> {
   return { title, unit: "/s", reference: inline, lanes, bars: [] };
 }
 
-/** Measures the rate at which workers run waiting jobs, with the effect in `transaction`, while no delivery arrives. */
+/** Measures how many waiting jobs per second workers run, with the effect in `transaction`. No delivery arrives. */
 export async function runningRace(site: Site, quick: boolean): Promise<Race> {
   const queues = await openQueues(site, "running");
   const { running } = inFlight;
@@ -105,7 +105,10 @@ export async function bytesRace(site: Site, quick: boolean): Promise<Race> {
   return { title: "Inbox, bytes per waiting job of 1 kB", unit: "B", lanes, bars: [] };
 }
 
-/** Measures the cost of the branch for queues to a receiver without one, in CPU time, which other load affects less. */
+/**
+ * Measures what the branch for queues costs a receiver that has no queue. Measures CPU time, because other load affects
+ * it less than real time.
+ */
 export async function branchRace(folder: string, quick: boolean): Promise<Race> {
   const cores = await bothCores(folder);
   const next = deliveriesOf(1_024);

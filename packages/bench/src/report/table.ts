@@ -1,7 +1,7 @@
 import { format } from "prettier";
 import { judge, measured, promisesOf, type Bar, type Race, type Section } from "../race.js";
 
-/** Formats a number with three significant digits, or as a whole number: 0.934, 10.0, 7,474, 2. */
+/** Formats a number with three significant digits, such as 10.0; without decimals if it is whole or at least 1,000. */
 const figure = (value: number): string =>
   Number.isInteger(value) || value >= 1_000
     ? value.toLocaleString("en", { maximumFractionDigits: 0 })

@@ -18,12 +18,14 @@ const perSend = 2 * endpoints;
 /** The due times of the attempts under A-09 `fast`, in milliseconds after the event. */
 const dueAt = [0, 1, 6, 21, 81].map((seconds) => seconds * 1_000);
 
-/** Returns whether the receiver at a path fails. Half of the receivers respond to everything with 500. */
+/** Returns whether the receiver at a path fails. Every second receiver responds to everything with 500. */
 const isFailing = (path: string) => Number(path.slice(1)) % 2 === 1;
 
 /**
- * Sends emails to 100 endpoints, half of which fail every attempt of their schedule. Throws if an attempt is missing or
- * does not start exactly at its due time.
+ * Sends emails whose events are delivered to 100 endpoints, half of which fail each attempt. Each of the `repeat`
+ * repetitions, 1 by default, makes `deliveries` deliveries.
+ *
+ * @throws Error (as a rejection) if an attempt is missing or does not start exactly at its due time
  */
 export async function load({
   deliveries,
@@ -95,8 +97,8 @@ const respond = ({ url }: Request) =>
   Promise.resolve(new Response(null, { status: isFailing(new URL(url).pathname) ? 500 : 200 }));
 
 /**
- * Signs a body and passes it to a receiver as often as `load` does, one delivery at a time and without a sandbox.
- * Returns the attempts per second.
+ * Signs a body and passes it to a receiver as often as one repetition of `load` does, one delivery at a time and
+ * without a sandbox. Resolves to the attempts per second.
  */
 export async function plainLoop(deliveries: number): Promise<number> {
   const body = Buffer.from(JSON.stringify({ text: "x".repeat(400) }));

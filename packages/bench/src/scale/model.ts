@@ -16,7 +16,7 @@ export interface Rates {
   readonly jobBytes: number;
   /** How long a job is kept after it is done, in seconds. */
   readonly doneSeconds: number;
-  /** The bytes of one record of the store. */
+  /** The bytes of one record of the inbox's store. */
   readonly recordBytes: number;
   /** How long a record is kept, in seconds. */
   readonly retainSeconds: number;
@@ -51,8 +51,8 @@ const rounding = 1e-9;
  * Returns the requirements of a number of events per day.
  *
  * An event takes `1 / acceptRate` seconds of a database's time when it is accepted, and `1 / runRate` when its handler
- * runs. The databases must accept the peak while they run the average, and handlers catch up after the peak. Acceptance
- * has priority, and handlers get the rest of the planned time.
+ * runs. The databases must be able to accept the peak while they run the handlers of the average rate; the remaining
+ * handlers run after the peak. Acceptance has priority: handlers get the rest of the planned time.
  */
 export function planFor(eventsPerDay: number, rates: Rates): Plan {
   const { acceptRate, runRate, utilization } = rates;

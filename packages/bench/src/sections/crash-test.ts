@@ -59,11 +59,13 @@ async function repeated(rounds: number, measure: () => Promise<number>): Promise
   return values;
 }
 
-/** Resolves with the CPU time per history with one fault, in milliseconds. */
+/** Resolves to the CPU time per history with one fault, in milliseconds. */
 async function cpuMs(options: Options): Promise<number> {
   const before = process.cpuUsage();
   const { tried, findings } = await crashReport<Pool>({ ...options, maxFaults: 1 });
-  if (findings.length > 0) throw new Error("A correct handler has findings.");
+  if (findings.length > 0) {
+    throw new Error("The crash test reported findings for a handler that is correct.");
+  }
   const { user, system } = process.cpuUsage(before);
   // Counts only histories with a fault, although the time includes that of the undisturbed histories.
   return (user + system) / 1_000 / Number(tried[0]?.run);

@@ -169,7 +169,7 @@ async function sizeRace({ pool, store, quick }: Track, few: number, many: number
   return speedRace(titleOf("claim + complete + forget", 1), 1, quick, contenders, bar);
 }
 
-// Asserts that each call has the expected result, because a rejected call would take less time.
+// The functions below assert that each call has the expected result, because a rejected call would take less time.
 
 async function claim<Tx>(store: PostgresStore<Tx>, key: string): Promise<number> {
   const result = await store.claim(key, request, call);
@@ -191,7 +191,7 @@ async function handle<Tx>(store: PostgresStore<Tx>, key: string): Promise<void> 
 const takeEffect = (tx: PoolClient, key: string) =>
   tx.query("insert into effects (key) values ($1)", [key]);
 
-/** Runs the work in a transaction, as users write it. */
+/** Runs the work in a transaction, with the code that users would write. */
 async function inTransaction(
   pool: Pool,
   work: (tx: PoolClient) => Promise<unknown>,

@@ -21,7 +21,8 @@ export const run: RunSection = async (quick) => {
   ): Promise<Race> {
     const next = deliveriesOf(bytes);
     const [theirs, our] = [handWritten(handle), ours(handle)];
-    // In 1 kB races, fills the memory store to its capacity. From then on, the hand-written receiver drops records too.
+    // In 1 kB races, fills the memory store to its capacity, so that each delivery evicts a record. The hand-written
+    // receiver also drops its records in generations of 100,000.
     for (let filled = 0; filled < (quick || bytes > 1_024 ? 1 : 100_000); filled++) {
       await theirs(next());
       await our(next());

@@ -81,7 +81,7 @@ async function racesOver(client: Redis, quick: boolean): Promise<Race[]> {
   ];
 }
 
-/** Returns a number that `INFO` reports. */
+/** Resolves to a number that `INFO` reports. */
 const infoOf = async (client: Redis, name: string): Promise<number> =>
   Number(new RegExp(`^${name}:(\\d+)`, "m").exec(await client.info())?.[1]);
 

@@ -132,8 +132,8 @@ async function sizeRace(track: Track, file: string, few: number, many: number): 
   }
 }
 
-// Asserts that each call has the expected result, because a rejected call would take less time. Awaits nothing: no
-// other connection holds a lock, so the calls are synchronous.
+// The functions below assert that each call has the expected result, because a rejected call would take less time. They
+// await nothing: no other connection holds a lock, so the calls are synchronous.
 
 function claim(store: SqliteStore<Connection>, key: string): number {
   const result = store.claim(key, request, call);
@@ -158,7 +158,7 @@ function handle(store: SqliteStore<Connection>, key: string): void {
   complete(store, key);
 }
 
-/** Runs the work in a transaction, as users write it. */
+/** Runs the work in a transaction, with the code that users would write. */
 function inTransaction(db: Connection, work: () => unknown): void {
   db.exec("begin immediate");
   try {
