@@ -20,15 +20,16 @@ export type { World } from "./crash-test/world.js";
 /**
  * Delivers events to your receiver, injects faults at each point where your code calls the outside world, and lets the
  * sender retry. Then compares the effects with those of an undisturbed run. Resolves to the report if all findings are
- * accepted and the test saw all access to the outside world.
+ * accepted, and if the test noticed no access to the outside world into which it cannot inject faults.
  *
  * While the test runs, time, random numbers and `fetch` are virtual for your code, but not for other tests in the
  * process.
  *
  * @throws CrashTestError (as a rejection) `findings`: there are findings that you do not accept, and the message is the
- *   report; `unseen_access`: your code used something real that cannot be given faults, such as a socket, a file or a
- *   process; `nondeterministic`, `not_acknowledged`, `no_effect`, `endless`, `accepted_not_found`, `invalid_option`
- *   (also if `receiver`, `prepare` or `observe` throws an error, which is the `cause`), `package_missing`
+ *   report; `unseen_access`: your code used something real, such as a socket, a file or a process, into which no fault
+ *   can be injected; `nondeterministic`, `not_acknowledged`, `no_effect`, `endless`, `accepted_not_found`,
+ *   `invalid_option` (also if `receiver`, `prepare` or `observe` throws an error, which is the `cause`),
+ *   `package_missing`
  *
  * @example
  * ```ts

@@ -19,7 +19,10 @@ export interface Fault<Result> {
    * had been lost. Default: the call rejects only if the store's own call fails.
    */
   readonly fails?: "before" | "after" | undefined;
-  /** The error of a call that `fails`, only with `fails`. Default: an `Error` with the message "connection reset". */
+  /**
+   * The error with which a call that `fails` rejects. Must be omitted without `fails`. Default: an `Error` with the
+   * message "connection reset".
+   */
   readonly error?: unknown;
   /**
    * The result to which the call resolves without reaching the store, such as an outdated result. Cannot be combined

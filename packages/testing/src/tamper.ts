@@ -87,7 +87,7 @@ async function withOtherSignature(
 
 const decoded = (body: Uint8Array) => new TextDecoder().decode(body);
 
-/** A time in milliseconds that exceeds one day, the largest tolerance that a scheme accepts. */
+/** One day and one second, in milliseconds. The largest tolerance that a scheme can have is one day. */
 const beyondTolerance = 86_401_000;
 
 /**
@@ -136,7 +136,7 @@ export const tamper = {
     changed(delivery, ({ body }) => ({ body: body.subarray(0, -1) })),
 
   /**
-   * Parses the body and serialises it again, as a proxy or a body parser would. The JSON is indented if the text would
+   * Parses and re-serializes the body, as a proxy or a body parser would. The JSON is indented if the text would
    * otherwise stay the same.
    *
    * @throws SyntaxError if the body is not JSON

@@ -27,7 +27,7 @@ const seed = 1;
 /** The values that differ in the shifted history: random numbers, time, and the next values of database sequences. */
 const shifted = { seed: 2, startMs: startMs + 40 * 86_400_000 + 12_345_678, sequences: 1_000 };
 
-/** Limits of crash tests that run inside a test runner, for the report. */
+/** The access and the state that a crash test inside a test runner cannot see or simulate, for the report. */
 const blind = [
   "files that are read or written synchronously",
   "workers and native modules",
@@ -139,7 +139,7 @@ function typeOf(event: unknown): string {
 /**
  * Runs an operation on the folder of `reportTo`.
  *
- * @throws CrashTestError (as a rejection) `invalid_option`, with the report if there is one
+ * @throws CrashTestError (as a rejection) `invalid_option` if the operation fails, with the report if there is one
  */
 async function writing(write: () => Promise<void>, report?: CrashTestReport): Promise<void> {
   try {

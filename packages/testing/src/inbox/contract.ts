@@ -15,15 +15,15 @@ export interface InboxContractOptions {
   readonly admin?: boolean | undefined;
   /** Whether a copy of an event that has a job creates no second job. Default true. Errors: `invalid_option`. */
   readonly deduplicates?: boolean | undefined;
-  /** Whether connections have `kill`. Default true. Errors: `invalid_option`. */
+  /** Whether the connections under test have `kill`. Default true. Errors: `invalid_option`. */
   readonly kill?: boolean | undefined;
-  /** Whether queues have `demote`. Default false. Errors: `invalid_option`. */
+  /** Whether the queues under test have `demote`. Default false. Errors: `invalid_option`. */
   readonly demote?: boolean | undefined;
-  /** Whether queues have `fill`. Default false. Errors: `invalid_option`. */
+  /** Whether the queues under test have `fill`. Default false. Errors: `invalid_option`. */
   readonly fill?: boolean | undefined;
   /** Whether the queue keeps the order of events with the same key. Default false. Errors: `invalid_option`. */
   readonly order?: boolean | undefined;
-  /** Whether connections have `silence`. Default false. Errors: `invalid_option`. */
+  /** Whether the connections under test have `silence`. Default false. Errors: `invalid_option`. */
   readonly silence?: boolean | undefined;
   /** The largest body that the queue stores, in bytes, 1,024 or more. Default 1,048,576. Errors: `invalid_option`. */
   readonly maxBodyBytes?: number | undefined;

@@ -229,7 +229,7 @@ export class MemoryQueue {
   }
 }
 
-/** Returns the key of an inbox's job, or a new id for other data. */
+/** Returns the key in a job's data, or a new id if it has none. */
 function idOf(data: object): string {
   const { key } = data as Partial<InboxJob>;
   return typeof key === "string" ? key : crypto.randomUUID();

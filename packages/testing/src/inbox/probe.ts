@@ -258,7 +258,7 @@ export class InboxProbe {
     return job ?? fail("The receiver stored no job.");
   }
 
-  /** Stores a job with any data, in particular data that no inbox makes. */
+  /** Stores a job with any data, even data that no inbox would store. */
   async inject(data: object): Promise<void> {
     await this.#under.inject(data);
   }
@@ -313,7 +313,7 @@ export class InboxProbe {
     return entries;
   }
 
-  /** Returns the only job in a state. */
+  /** Returns the only job in a state. Fails the case unless there is exactly one. */
   async only(process: Process, state: InboxEntry["state"]): Promise<InboxEntry> {
     const [entry, ...others] = await this.list(process, { state });
     if (!entry || others.length > 0)
@@ -355,7 +355,7 @@ export class InboxProbe {
     this.behaviour = behaviour;
   }
 
-  /** Checks that the runs of a delivery have these numbers. */
+  /** Checks that the runs of a delivery have exactly these run numbers, in this order. */
   ranAs(delivery: StoredDelivery, expected: readonly number[]): void {
     deepEqual(
       this.runsOf(delivery).map(({ context }) => context.run),

@@ -57,7 +57,7 @@ export const claimant = (digit: number): Claimant => ({
   lineage: String(digit).repeat(32),
 });
 
-/** Wraps the store for the cases: requests have defaults, and every call returns a promise. */
+/** Wraps the store for the cases: requests have default values, and each method returns a promise. */
 export class StoreProbe {
   readonly store: DeliveryStore;
   /** Whether the store's time stands still between calls of `advance`. */
@@ -97,7 +97,7 @@ export class StoreProbe {
     return this.store.forget(key, newCall());
   }
 
-  /** Returns the states of records. Resolves to undefined if the store has no `peek`. */
+  /** Resolves to the states of records, or to undefined if the store has no `peek`. */
   async peek(keys: readonly string[]): Promise<readonly (RecordState | undefined)[] | undefined> {
     return this.store.peek?.(keys, newCall());
   }

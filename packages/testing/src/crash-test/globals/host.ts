@@ -7,7 +7,7 @@ import { runInThisContext } from "node:vm";
  */
 export const host = runInThisContext("globalThis") as typeof globalThis;
 
-/** Returns the `require` of the process, or undefined if this module already has it or cannot reach it. */
+/** In Jest, returns the `require` of the process, or undefined if it is unreachable. Elsewhere, returns undefined. */
 export function hostRequire(from: string): NodeJS.Require | undefined {
   if (host === globalThis) return undefined;
   const { process } = host;

@@ -131,7 +131,7 @@ function onWrite(stream: Compression, listener: () => void): void {
   };
 }
 
-/** Returns the limits of a runtime other than Node: access and errors that it does not show. */
+/** Returns what a crash test cannot see on this runtime: access, errors and timers. Empty on Node. */
 export function limitsOfRuntime(): readonly string[] {
   const isNode = process.versions["bun"] === undefined;
   return [

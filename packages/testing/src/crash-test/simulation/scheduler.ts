@@ -8,7 +8,7 @@ const quietTurns = 2;
 /** The maximum number of turns to wait for operations of the platform, such as file reads, before the next step. */
 const patientTurns = 200_000;
 
-/** The maximum number of steps of one `drive`, enough for hundreds of attempts and a timer that fires every 10 ms. */
+/** The maximum number of steps in one `drive`, enough for hundreds of attempts and a timer that fires every 10 ms. */
 const mostSteps = 100_000;
 /** The maximum number of turns with activity between two steps. */
 const mostTurns = 100_000;
@@ -70,7 +70,10 @@ const endless = (what: string): CrashTestError =>
     `${what}, so the history never ends. End loops when \`context.signal\` is aborted, or start them outside the \`receiver\` function.`,
   );
 
-/** Waits for a promise while virtual time stands still. Resolves to false if it does not settle in `replyTurns`. */
+/**
+ * Waits for a promise while virtual time stands still. Resolves to false if the promise does not settle within
+ * `replyTurns` turns. Turns in which operations of the platform are pending do not count, up to a limit.
+ */
 export async function withoutTime(
   promise: Promise<unknown>,
   pendingOperations: ReadonlySet<number>,

@@ -42,7 +42,7 @@ export interface Course {
   readonly order: readonly number[];
   readonly seed: number;
   readonly startMs: number;
-  /** Whether to ignore access to files, because the first history loads modules. */
+  /** Whether this is the first history. It loads modules, so its access to files is ignored. */
   readonly isWarmUp: boolean;
   /** Whether to record where promises are created, so that more calls can be traced to a source line. */
   readonly isTraced: boolean;
@@ -63,9 +63,9 @@ export class SimulatedWorld {
   readonly recorder: Recorder;
   readonly crossings: Crossings;
   readonly server: Server;
-  /** Asynchronous operations of the platform that have not ended. */
+  /** The async ids of the platform's operations, such as file reads, that have not ended. */
   readonly pendingOperations: Set<number> = new Set();
-  /** The kinds and places of access that is not a crossing. */
+  /** Descriptions of access that is not a crossing: its kind and, if known, its place in the code. */
   readonly unseen: Set<string> = new Set();
   /** Whether any access that is not a crossing reached another program. */
   isReal: boolean = false;

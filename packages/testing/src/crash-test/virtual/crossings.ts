@@ -23,7 +23,7 @@ export interface Leaving<Result> {
   ) => Executed<Result> | Promise<Executed<Result>>;
   /** Returns whether the call can be sent now. Otherwise, it waits in the queue. Default: it can be sent. */
   readonly isReady?: (() => boolean) | undefined;
-  /** Returns whether the call waits for a connection that its own delivery holds. */
+  /** Returns whether the call waits for a connection that the code of its own delivery holds. */
   readonly waitsForOwn?: (() => boolean) | undefined;
   /** Creates the error of a lost connection, with which `fail`, `lost_reply` and `outage` reject the call. */
   readonly broken: () => unknown;
@@ -48,7 +48,7 @@ interface Waiting {
   readonly attempt: number | undefined;
   readonly issuedMs: number;
   readonly settle: (reply: Executed<unknown>["reply"]) => void;
-  /** The record of the call. Set when the call reaches its first point. */
+  /** The record of the call. Undefined until the call is about to be sent, and while its process starts. */
   recorded: Recorded | undefined;
   /** Whether a fault holds the call back. */
   isHeld: boolean;

@@ -20,7 +20,7 @@ export interface Inside {
   readonly onUnseen: (type: string) => void;
   /** Ends the simulated process because of an uncaught error, as Node would end. */
   readonly onUncaught: (error: unknown) => void;
-  /** The async ids of the platform's operations, such as file reads, that the history's code has started. */
+  /** The async ids of the platform's operations, such as file reads, that the code has started and that are pending. */
   readonly pendingOperations: Set<number>;
 }
 

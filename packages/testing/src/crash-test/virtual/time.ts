@@ -18,7 +18,7 @@ export class VirtualTime {
   activity = 0;
   /** The number of timers that have fired. */
   fired = 0;
-  /** The number of operations that need turns of the event loop, but no virtual time. */
+  /** The number of pending operations that need turns of the event loop, but no virtual time. */
   pendingTurns = 0;
 
   constructor(startMs: number) {
