@@ -27,7 +27,7 @@ function unchecked(schema: z.ZodObject): z.ZodObject {
   return { "~standard": standard } as unknown as z.ZodObject;
 }
 
-/** Creates a server with all tools. Tools that may not write here are listed too; their refusals state the fix. */
+/** Creates a server with all tools. It also lists tools that need a missing `--write`: their refusals state the fix. */
 export function createServer(
   world: World,
   mask: Mask,

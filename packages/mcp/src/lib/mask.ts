@@ -1,6 +1,6 @@
 import { masked } from "svc-webhooks/workbench";
 
-/** Replaces the parts of secrets in a text with ellipses. */
+/** Replaces the parts of secrets in a text with ellipses: parts next to each other with one ellipsis. */
 export type Mask = (text: string) => string;
 
 /** The minimum length of a secret in characters. A shorter secret may occur in other text by chance. */

@@ -27,7 +27,12 @@ import { Refusal } from "../refusal.js";
 export interface Hosts {
   /** A description of the allowed hosts. */
   readonly allowed: string;
-  /** Returns the target of an allowed URL. Throws a Refusal: `invalid_url`, `host_not_allowed`, `service_address`. */
+  /**
+   * Returns the target of an allowed URL.
+   *
+   * @throws Refusal `invalid_url`; `host_not_allowed` for another host or port; `service_address` for an address of
+   *   the service or the sandbox
+   */
   readonly target: (text: string) => Target;
 }
 
@@ -44,7 +49,7 @@ const system: Resolve = (host) => lookup(host, { all: true, verbatim: true });
 const longestUrl = 2_048;
 
 /**
- * Resolves the allowed hosts.
+ * Resolves the addresses of the allowed hosts.
  *
  * @param reserved the URLs of the service or the sandbox, to which no tool may send deliveries
  * @throws WebhookError `wrong_usage` (as a rejection) for a host that is not valid or has no address

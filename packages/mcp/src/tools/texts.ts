@@ -19,6 +19,9 @@ export const resultOf = (
 ): Sentences & { readonly code: string } =>
   code === undefined ? otherwise : { code, ...sentencesOf(code) };
 
-/** Returns `otherwise`, or for a failed connection, which may not be the receiver's mistake, a neutral sentence. */
+/**
+ * Returns a neutral sentence if `id` is that of a failed connection, which may not be the receiver's mistake. Otherwise
+ * returns `otherwise`.
+ */
 export const happenedOf = (id: string, otherwise: string): string =>
   ["tls", "unreachable"].includes(id) ? "The receiver cannot be reached." : otherwise;

@@ -28,8 +28,9 @@ export interface Tool<
   readonly facts: Facts;
   /** The side that a call may change. With `depends`, the input decides: `writesTo` returns the side. */
   readonly writes: "nothing" | "receiver" | "service" | "depends";
+  /** Required if `writes` is `depends`. */
   readonly writesTo?: (input: z.output<Input>) => "receiver" | "service";
-  /** Whether a call can make a handler run, or run again. */
+  /** Whether a call can make a handler run, or run again. Default false. */
   readonly isDestructive?: boolean;
   readonly run: (
     world: World,

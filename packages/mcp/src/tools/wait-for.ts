@@ -7,7 +7,7 @@ import { resultOf } from "./texts.js";
 import { lastOutcome, lineOf, stateOf, stateSchema, type State } from "./timeline.js";
 import { tool } from "./tool.js";
 
-/** The pause between two requests to the service, in milliseconds. It is shorter before the deadline. */
+/** The longest pause between two requests to the service, in milliseconds. The last pause ends at the deadline. */
 const pauseMs = 500;
 
 const reached: Readonly<Record<string, readonly State[]>> = {
