@@ -28,7 +28,7 @@ export const placeOf = (
   isAfter: point % 2 === 0,
 });
 
-/** Writes faults as the option `only` reads them, such as `crash@3 crash@7`. */
+/** Returns faults as the text that the option `only` accepts, such as `crash@3 crash@7`. */
 export const writeFaults = (faults: readonly Fault[]): string =>
   faults.map(({ kind, point }) => `${kind}@${point}`).join(" ");
 

@@ -39,7 +39,7 @@ export interface Crossing {
   readonly isUndone: boolean;
   /** Whether the call waits for a connection that the code of the same delivery holds. Default false. */
   readonly waitsForOwn?: boolean | undefined;
-  /** A fact from the reply, for people: `run 2`, `in flight`. */
+  /** A fact from the reply, for the report: `run 2`, `in flight`. */
   readonly note?: string | undefined;
 }
 
@@ -60,7 +60,7 @@ export interface Attempt {
   readonly code?: string | undefined;
 }
 
-/** An entry in the course of a history. */
+/** One step in the course of a history. `ms` is the time since the start of the history, in milliseconds. */
 export type Step =
   | { readonly type: "executed"; readonly ms: number; readonly crossing: number }
   | {

@@ -3,7 +3,7 @@ import type { Crossing, FindingKind, History } from "../history.js";
 import { factsOf } from "./facts.js";
 import type { Deviation, Expected } from "./judge.js";
 
-/** The facts about a finding by which rules decide. */
+/** The facts about a finding by which rules choose its advice. */
 interface Case {
   readonly effect: string;
   /** The crossings of the history that may have the effect. */
@@ -96,7 +96,7 @@ const waitsForItsOwn = ({ history: { crossings } }: Case) =>
 const callsIn = ({ normal, event, expected: { undisturbed } }: Case): number =>
   normal.filter((one) => event === undefined || factsOf(undisturbed).eventOf(one) === event).length;
 
-/** Describes the key that a call needs. Several calls of one event need different keys, or they would count as one. */
+/** Describes the key that a call needs. Several calls of one event need different keys; otherwise they count as one. */
 const keyFor = (subject: Case): string =>
   callsIn(subject) > 1
     ? `\`context.idempotencyKey\` together with what distinguishes the ${callsIn(subject)} calls of one event, such as the id of an item`
@@ -269,7 +269,7 @@ export function adviceFor(deviation: Deviation, history: History, expected: Expe
   return rule?.text(effect, subject) ?? "";
 }
 
-/** Returns the place in the code that made the call of a finding, or undefined if it is unknown. */
+/** Returns the place in the code that made the call to which a finding refers, or undefined if it is unknown. */
 export function sourceOf(
   { kind, effect, event }: Deviation,
   history: History,

@@ -3,7 +3,10 @@ import type { Crossing, History } from "../history.js";
 /** Matches an empty text, and the texts that JavaScript writes for a missing value or an object. */
 const notKey = /^\s*(?:undefined|null|NaN|\[object \w+\])?\s*$/;
 
-/** Returns a value as an idempotency key, or undefined for one that is the same for each event by mistake. */
+/**
+ * Returns a text or a number as an idempotency key. Returns undefined for any other value, and for a text such as
+ * `undefined` or `[object Object]`, which is the result of a mistake and the same for each event.
+ */
 export function keyIn(value: unknown): string | undefined {
   const text = typeof value === "number" ? String(value) : value;
   return typeof text === "string" && !notKey.test(text) ? text : undefined;

@@ -1,6 +1,6 @@
 /*
- * Messages of the PostgreSQL protocol, version 3. A message has a type of one byte, a length of four, which counts
- * itself, and a body. The first messages of a client have no type.
+ * Messages of the PostgreSQL protocol, version 3. A message has a type of one byte, a length of four bytes, which
+ * includes itself, and a body. The first messages of a client have no type.
  */
 
 export interface Message {
@@ -66,7 +66,7 @@ export const errorOf = (severity: "FATAL" | "ERROR", code: string, message: stri
 
 /** Collects the facts of a reply from its messages. */
 export class Reply {
-  /** `I`: no transaction; `T`: in a transaction; `E`: in a failed transaction. */
+  /** The session's status after the reply: `I`: no transaction; `T`: in a transaction; `E`: in a failed transaction. */
   status = "I";
   /** The message of the first error. */
   error: string | undefined;

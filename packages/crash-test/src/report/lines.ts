@@ -116,7 +116,7 @@ const crossingAt = (crossings: readonly Crossing[], n: number): Crossing => {
   return found;
 };
 
-/** Names the other side of a crossing. Marks a service that has the name of another lane, such as `sender` or `A`. */
+/** Names the other side of a crossing. Adds `()` to a service that has the name of another lane: `sender`, `A`. */
 function laneOf({ kind, name }: Crossing): string {
   if (kind === "store") return "store";
   if (kind === "statement") return "database";

@@ -2,7 +2,7 @@ import type { Finding, HistoryLine } from "../history.js";
 import type { CrashTestReport, Tried } from "./report.js";
 import { functionWords, type Words } from "./words.js";
 
-/** Writes the report for a terminal. */
+/** Returns the report as text for a terminal. */
 export function textOf(
   report: Omit<CrashTestReport, "text">,
   maxFaults: number,
@@ -72,7 +72,7 @@ function findingText(
   ];
 }
 
-/** Writes lines in columns: time, who, fault mark, text, remark. */
+/** Returns lines as text in columns: the time, the process or the sender, a mark for a fault, the text, the remark. */
 export function historyText(lines: readonly HistoryLine[]): readonly string[] {
   const who = Math.max(...lines.map((line) => line.who.length), 1);
   const width = Math.min(Math.max(...lines.map(({ text }) => text.length), 0), 56);

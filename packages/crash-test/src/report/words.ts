@@ -4,9 +4,9 @@ export interface Words {
   readonly only: string;
   /** Names the option that accepts findings. */
   readonly accept: string;
-  /** Writes a list of faults, such as `crash@3 crash@7`, as the option `only` reads them. */
+  /** Returns a list of faults, such as `crash@3 crash@7`, in the form that the option for one history accepts. */
   readonly faults: (faults: string) => string;
-  /** Writes the option that repeats a list of faults. */
+  /** Returns the option, with its value, that repeats a list of faults. */
   readonly repeat: (faults: string) => string;
 }
 

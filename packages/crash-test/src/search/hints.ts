@@ -14,7 +14,7 @@ const byCode: Readonly<Record<string, string>> = {
   event_invalid: "The event does not match its schema.",
 };
 
-/** Returns the probable cause of an event's outcome, and the last error that the receiver logged. */
+/** Returns the probable cause of an event's last outcome, and the last error that the receiver logged, if known. */
 export function hintsFor({ attempts, lastError }: History, event: number): readonly string[] {
   const last = attempts.findLast((attempt) => attempt.event === event);
   const cause = last?.code === undefined ? byStatus(last?.status) : byCode[last.code];

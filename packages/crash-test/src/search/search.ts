@@ -60,7 +60,7 @@ export async function search(runner: Runner, options: SearchOptions): Promise<Re
     }
   }
 
-  /** Runs histories, and returns those to which further faults can be added, if another level may follow. */
+  /** Runs histories. If another level may follow, resolves to those to which a further fault can be added. */
   async function runLevel(
     all: readonly (readonly Fault[])[],
     isFollowed: boolean,
@@ -165,7 +165,7 @@ const unsteadyText =
   ({ name, faults }: Unsteady): string =>
     `${name}: ${words.faults(faults)}`;
 
-/** Writes the text of a report in the words of the option `words`. The report's data are in those of `crashTest`. */
+/** Returns the text of a report in the words of the option `words`. The report's data are in those of `crashTest`. */
 const reportText = (
   report: Omit<CrashTestReport, "text">,
   unsteady: readonly Unsteady[],
@@ -194,7 +194,7 @@ const findingsSoFar = (found: Collection, expected: Expected): readonly Finding[
 
 const endedEarly = "The test ended early, so these findings were not run again.";
 
-/** Writes an event's name, perhaps from a file, on one line: a second line could be a command of GitHub Actions. */
+/** Returns an event's name, perhaps from a file, on one line: a second line could be a command of GitHub Actions. */
 const oneLine = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ");
 
 /** Returns the columns and masked values that are not compared, in tables and observed values that events change. */

@@ -138,7 +138,7 @@ const accessText = (unseen: readonly string[]): readonly string[] =>
         `The code used ${unseen.join("; ")}, which takes real time. Wrap these calls with \`world.effect\`, or run the command \`svc-webhooks crash-test\`.`,
       ];
 
-/** Writes each line of a history with its exact time. */
+/** Returns each line of a history as text, with its exact time. */
 export const writtenLines = (lines: readonly HistoryLine[]): readonly string[] =>
   lines.map(({ ms, who, text, note }) => {
     const remark = note === undefined ? "" : `  (${note})`;
