@@ -47,7 +47,7 @@ export const headersOf = (signature: string, id: string): Record<string, string>
   "x-svc-attempt": "1",
 });
 
-// A random id per delivery would cost about as much as a receiver's router, so a counter is used.
+// Uses a counter, because a random id per delivery would take about as much time as the routing in a receiver.
 const prefix = `dlv_${randomUUID().slice(0, 24)}`;
 let made = 1e11;
 

@@ -42,7 +42,7 @@ export async function timeInTurns(
   return takeTurns(turns, rounds);
 }
 
-/** Finds the number of calls that take `turnMs`. By then, the work has been JIT-compiled. */
+/** Finds the number of calls that take `turnMs` milliseconds. Its own calls also let the work be JIT-compiled. */
 async function callsIn(work: Work, turnMs: number): Promise<number> {
   let calls = 1;
   for (;;) {

@@ -23,7 +23,7 @@ export const memoryStores: Readonly<Record<string, (size: number) => Deliver>> =
 
 const zeros = "0".repeat(51);
 
-/** Returns a key: the first 32 of 64 characters, as a receiver cuts its keys. The heap keeps all 64 characters. */
+/** Returns a key: the first 32 of 64 characters, as receivers cut it from a hash. The heap keeps all 64 characters. */
 export const keyOf = (delivery: number): string => `${1e12 + delivery}${zeros}`.slice(0, 32);
 
 /** Fills the minimum that any store needs: a table of records, and a ring that finds the oldest key. */

@@ -24,7 +24,7 @@ const site = await openSite({
   pgBoss,
 });
 const races = [
-  // Comes first, because the table of jobs is empty only now.
+  // Runs first, because the other races leave rows in the table of jobs.
   await bytesRace(site, quick),
   await runningRace(site, quick),
   await holdingRace(site, quick),

@@ -44,7 +44,7 @@ export interface Backlog {
 
 const secondsPerDay = 86_400;
 
-/** The relative error that sums of fractions may have, such as `0.1 + 0.2`. */
+/** The relative rounding error up to which rates count as equal: sums such as `0.1 + 0.2` are not exact. */
 const rounding = 1e-9;
 
 /**

@@ -77,7 +77,7 @@ async function deliveryRaces(deliveries: number, rounds: number): Promise<Race[]
 
 const ofBlock =
   "Work starts in batches of 25, and a block includes the garbage collection that happens during it.";
-/** Measures the heap. Once the sandbox is at its limit, further deliveries should need no more memory. */
+/** Measures the heap. Once the sandbox keeps its maximum of deliveries, further ones should need no more memory. */
 async function heapRace(deliveries: number): Promise<Race> {
   const [once = "", thrice = ""] = [1, 3].map(
     (times) => `after ${(times * deliveries).toLocaleString("en")} deliveries`,

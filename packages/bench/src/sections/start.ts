@@ -34,7 +34,7 @@ const start = performance.now();
 await import(process.argv[1]);
 process.stdout.write(String(performance.now() - start));`;
 
-// Node resolves the packages from this folder.
+// The folder of this package, from which Node resolves the packages to import.
 const cwd = fileURLToPath(new URL("../..", import.meta.url));
 
 function importMs(name: string): number {
