@@ -185,7 +185,7 @@ export const tamper = {
       return { headers: { [repeated]: `${value}, ${value}` } };
     }),
 
-  /** Appends the signature header that another secret would produce, as `genuine, other`, like `duplicateHeader`. */
+  /** Appends a value that another secret signs to the signature header, as if it were sent twice: `genuine, other`. */
   twoHeaders: (delivery: SignedDelivery): Promise<SignedDelivery> =>
     withOtherSignature(delivery, (genuine, other) => `${genuine}, ${other}`),
 
