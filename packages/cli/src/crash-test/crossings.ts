@@ -137,7 +137,10 @@ export class Crossings {
     if (error === undefined) {
       this.recorder.executed(crossing);
       this.recorder.count(crossing, identity);
-    } else this.recorder.rejected(crossing, error);
+    } else {
+      this.recorder.rejected(crossing, error);
+      crossing.isUndone = true;
+    }
     if (!(await this.#inject(crossing, true))) return false;
     crossing.isRejected = error !== undefined;
     crossing.settledMs = error === undefined ? this.#ms() : crossing.executedMs;

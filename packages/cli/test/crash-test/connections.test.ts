@@ -148,6 +148,23 @@ describe("TLS for a database", () => {
   });
 });
 
+test("a command that its server refuses has no effect", async () => {
+  const port = await serverWith((chunk, socket) => {
+    socket.write(chunk.includes("refused") ? "-ERR refused\r\n" : ":1\r\n");
+  });
+  const guard = createRedisGuard(new URL("redis://localhost/1"));
+  const crossings = crossingsWith();
+  const proxy = await redisProxy({ process: "A", host: "127.0.0.1", port, crossings, guard });
+  closing.push(proxy.close);
+  const socket = await connected(proxy.port);
+  expect(await replyTo(socket, "INCR refused\r\n")).toBe("-ERR refused\r\n");
+  expect(await replyTo(socket, "INCR a\r\n")).toBe(":1\r\n");
+  expect(crossings.recorder.crossings.map(({ effects, isUndone }) => [effects, isUndone])).toEqual([
+    [["INCR refused"], true],
+    [["INCR a"], false],
+  ]);
+});
+
 test("a command that would change other databases of a Redis server is not sent on", async () => {
   const received: string[] = [];
   const port = await serverWith((chunk, socket) => {
