@@ -55,11 +55,14 @@ const replyTo = async (socket: Socket, bytes: string | Buffer): Promise<string |
 
 describe("a protocol that cannot be read", () => {
   const received: string[] = [];
-  const throughProxy = async (crossings: Crossings) => {
+  const throughProxy = async (
+    crossings: Crossings,
+    before: () => Promise<void> = async () => {},
+  ) => {
     received.length = 0;
     const port = await serverWith((chunk, socket) => {
       received.push(chunk.toString());
-      socket.write("reply");
+      void before().then(() => socket.write("reply"));
     });
     const common = { process: "A", name: "QUEUE_URL", host: "127.0.0.1", port, crossings };
     const proxy = await bytesProxy(common);
@@ -89,6 +92,14 @@ describe("a protocol that cannot be read", () => {
     const socket = await throughProxy(crossingsWith("lost_reply", 2));
     expect(await replyTo(socket, "one")).toBeUndefined();
     expect(received).toEqual(["one"]);
+  });
+
+  test("loses a reply that comes after the silence that ends its exchange", async () => {
+    const crossings = crossingsWith("lost_reply", 2);
+    const socket = await throughProxy(crossings, async () => {
+      await expect.poll(() => crossings.pending()).toEqual([]);
+    });
+    expect(await replyTo(socket, "one")).toBeUndefined();
   });
 
   test("ends an exchange without a reply after a silence", async () => {

@@ -30,10 +30,13 @@ export function bytesProxy(options: BytesProxyOptions): Promise<Listening> {
       client.destroy();
       upstream.destroy();
     };
+    /** Ends the current exchange. Resolves to whether its reply may be forwarded, and otherwise breaks the connection. */
     const finish = async (): Promise<boolean> => {
       const passing = current;
       current = undefined;
-      return passing === undefined || passing.executed({ note: "approximate" });
+      const mayReply = passing === undefined || (await passing.executed({ note: "approximate" }));
+      if (!mayReply) breakBoth();
+      return mayReply;
     };
     const send = async (chunk: Buffer): Promise<void> => {
       clearTimeout(silence);
@@ -49,8 +52,7 @@ export function bytesProxy(options: BytesProxyOptions): Promise<Listening> {
     };
     const reply = async (chunk: Buffer): Promise<void> => {
       clearTimeout(silence);
-      if (!(await finish())) return breakBoth();
-      client.write(chunk);
+      if (await finish()) client.write(chunk);
     };
     client.on("data", (chunk: Buffer) => {
       queue = queue.then(() => send(chunk)).catch(breakBoth);
