@@ -13,9 +13,11 @@ export interface Arguments {
 }
 
 /**
- * Parses the arguments and options of a command, and adds defaults. With `--help`, checks only the syntax.
+ * Parses the arguments and options of a command, and adds defaults. With `--help`, checks only that the options exist
+ * and have values if they need them.
  *
- * @throws UsageError if the command line does not fit the command's definition, or contains a secret
+ * @throws UsageError if the command line does not fit the command's definition, or has `--secret` or
+ *   `--previous-secret`
  */
 export function readArguments(name: string, args: readonly string[], command: Command): Arguments {
   const hint = `svc-webhooks ${name} --help lists its arguments and options.`;
@@ -93,7 +95,10 @@ function parse(args: readonly string[], specs: OptionSpecs, hint: string) {
   }
 }
 
-/** Returns the error for an option whose value begins with a dash. The error omits the value, which may be secret. */
+/**
+ * Returns the error for an option whose value begins with a dash. The error omits the value, which may be secret,
+ * unless it is the name of an option.
+ */
 function withDash(option: string, args: readonly string[], specs: OptionSpecs): UsageError {
   const [name = ""] = args[args.indexOf(option) + 1]?.split("=") ?? [];
   const isOption = name === "-h" || Object.keys(specs).some((one) => `--${one}` === name);
@@ -106,9 +111,9 @@ function withDash(option: string, args: readonly string[], specs: OptionSpecs): 
 }
 
 /**
- * Checks every `-` that stands for stdin.
+ * Checks that each `-` given as a path can stand for stdin.
  *
- * @throws UsageError if the command does not read the path that is `-`, or if it would read stdin more than once
+ * @throws UsageError if an option is `-` whose path the command does not read, or if stdin would be read more than once
  */
 function assertStdinOnce(
   { options: specs, args: names = [], rest }: Command,

@@ -12,7 +12,7 @@ export interface OptionSpec {
   readonly values?: readonly string[];
   /** Whether the command reads the file that the value names (`-` is stdin), or stdin if the option is boolean. */
   readonly isInput?: boolean;
-  /** The placeholder for the option's value in the help text. */
+  /** The placeholder for the option's value in the help text. Default: `text`. */
   readonly value?: string;
   readonly text: string;
 }
@@ -41,7 +41,10 @@ export interface Process {
   readonly stderr: Output;
   /** Aborted by the first Ctrl-C, SIGTERM or SIGHUP, and if the output cannot be written. */
   readonly signal: AbortSignal;
-  /** Aborted by a second signal. If a command listens to it, the process ends up to 2 s later. */
+  /**
+   * Aborted by a second SIGINT, SIGTERM or SIGHUP, if the command listens to it. The process then ends at most 2 s
+   * later; if nothing listens to it, the second signal ends the process immediately.
+   */
   readonly urgent?: AbortSignal;
 }
 

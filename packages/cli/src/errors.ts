@@ -38,8 +38,8 @@ export const isRefusal = (error: unknown): boolean =>
   ((error as NodeJS.ErrnoException).code === "ECONNREFUSED" || isRefusal(error.cause));
 
 /**
- * Returns an error's message, or else its code: if several addresses of a host refuse a connection, Node's message is
- * empty.
+ * Returns an error's message. If that is missing or empty, returns the error's code, or the error as a string. Node's
+ * message is empty if several addresses of a host refuse a connection.
  */
 export function messageOf(error: unknown): string {
   const { message, code } = Object(error) as {

@@ -9,13 +9,13 @@ export const commonOptions = {
 
 const exitCodes = "Exit codes: 0 success, 1 failure, 2 incorrect usage, 130 after Ctrl-C.";
 
-/** The width of help texts in characters, unless the terminal is narrower. */
+/** The width to which help texts are wrapped, in characters, unless the terminal is narrower. */
 const maxColumns = 100;
 
 const widthOn = ({ columns = 0 }: Pick<Output, "columns">) =>
   columns === 0 ? maxColumns : Math.min(columns, maxColumns);
 
-/** Wraps a text into lines of at most `width` characters. A longer word has a line of its own. */
+/** Wraps a text into lines of at most `width` characters. A word that is longer than `width` has a line of its own. */
 function wrap(text: string, width: number): readonly string[] {
   const lines: string[] = [];
   for (const word of text.split(" ")) {
@@ -47,7 +47,10 @@ const rowOf = ([name, spec]: [string, OptionSpec]) => {
   return [`${short}--${name}${value}`, `${spec.text}${initial}`] as const;
 };
 
-/** Returns the help text of one command. On a wide terminal, its lines have at most 100 characters. */
+/**
+ * Returns the help text of one command. Its paragraphs and options are wrapped to the width of the terminal, but at
+ * most to 100 characters. The usage line and the examples are not wrapped.
+ */
 export function helpOf(
   { name, summary }: CommandEntry,
   { usage, details, examples, canNotRun = false, options }: Command,
@@ -65,7 +68,11 @@ export function helpOf(
   ].join("\n");
 }
 
-/** Returns the help text that lists `commands`: all of them, or only those whose first word is `group`. */
+/**
+ * Returns the help text that lists `commands`.
+ *
+ * @param group the first word of the commands, if they are the subcommands of one group
+ */
 export function overview(
   commands: readonly CommandEntry[],
   output: Pick<Output, "columns">,

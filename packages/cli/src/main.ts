@@ -5,10 +5,13 @@ import { reportEnded, run } from "./run.js";
 /** How long a command may take to stop before a note is printed, in milliseconds. */
 const noticedMs = 500;
 
-/** How long after the first signal another one counts as the same Ctrl-C, in milliseconds: npx forwards signals. */
+/**
+ * How long after the first signal another one is ignored, in milliseconds. Under npx, one Ctrl-C causes two signals:
+ * the terminal's, and the one that npx forwards.
+ */
 const sameMs = 250;
 
-/** How long a command that listens to `urgent` may take to stop after the second signal, in milliseconds. */
+/** The time in milliseconds that a command that listens to `urgent` has to stop after the second signal. */
 const urgentMs = 2_000;
 
 const controller = new AbortController();
@@ -16,7 +19,7 @@ const urgent = new AbortController();
 let signalCode: number | undefined;
 let firstAt = 0;
 
-/** The first signal stops the command. A second one ends the process, at most `urgentMs` later. */
+// The first signal stops the command. A second one, more than `sameMs` later, ends the process within `urgentMs`.
 for (const [signal, code] of [
   ["SIGINT", 130],
   ["SIGTERM", 143],
@@ -48,7 +51,7 @@ let outputFailed = false;
 for (const stream of [process.stdout, process.stderr]) {
   stream.on("error", (error: NodeJS.ErrnoException) => {
     controller.abort();
-    // Reports only the first error, and no closed pipe, because `svc-webhooks listen | head` closes it as intended.
+    // Does not report a closed pipe, which `svc-webhooks listen | head` causes as intended, nor a second error.
     if (error.code === "EPIPE" || outputFailed) return;
     outputFailed = true;
     process.stderr.write(`svc-webhooks: the output could not be written: ${error.message}.\n`);
@@ -68,10 +71,13 @@ const words = process.argv.slice(2);
 let hasThrown = false;
 process.on("uncaughtExceptionMonitor", () => (hasThrown = true));
 
-/** Replaces the exit code if a user's module called `process.exit()`: its code would look like the command's result. */
+/**
+ * Replaces the exit code if the process ends before `run` and a user's module was imported. That module has probably
+ * called `process.exit()`, and its exit code would look like the command's result.
+ */
 function onExit(exitCode: number): void {
   if (importedModules.length === 0) return;
-  // After an uncaught error, the exit code stays 1, because Node has already printed the error.
+  // After an uncaught error, a nonzero exit code stays, because Node has already printed the error.
   if (signalCode !== undefined) process.exitCode = signalCode;
   else if (exitCode === 0 || !hasThrown) process.exitCode = reportEnded(words, { stderr });
 }

@@ -16,7 +16,7 @@ export interface Output {
   readonly isTTY?: boolean;
   /** The width of the terminal, in characters. 0 or undefined if it is unknown. */
   readonly columns?: number;
-  /** Returns false if the text is buffered. The event `drain` follows when the buffer has been written. */
+  /** Returns false if the buffer is full. The event `drain` follows when the buffer has been written. */
   write(text: string): unknown;
   on?(event: "error", listener: () => void): unknown;
   once?(event: "drain", listener: () => void): unknown;
@@ -29,7 +29,7 @@ export type PaintTo = (painted: Painted) => string;
 
 /**
  * Returns the function that renders coloured texts for an output. Colours appear only on a terminal, but not if `TERM`
- * is `dumb` or `NO_COLOR` is set (no-color.org).
+ * is `dumb` or `NO_COLOR` has a value (no-color.org).
  */
 export function paintFor(
   { isTTY }: Pick<Output, "isTTY">,

@@ -13,7 +13,8 @@ import { version } from "./version.js";
 /**
  * Runs a command line. Never rejects.
  *
- * @returns the exit code: 0 success, 1 failure or a negative result, 2 wrong usage, 3 a test that could not run
+ * @returns the exit code: 0 success; 1 failure, a negative result or an interruption; 2 wrong usage; 3 a test that
+ *   could not run
  */
 export async function run(words: readonly string[], process: Process): Promise<0 | 1 | 2 | 3> {
   const args = asOptions(words);
@@ -51,7 +52,7 @@ function asOptions(words: readonly string[]): readonly string[] {
   return first === "version" || first === "-v" ? ["--version"] : words;
 }
 
-/** Returns the arguments before `--`. Those after it belong to another program. */
+/** Returns the arguments before `--`. Those after it are not options of the command. */
 function ownOf(args: readonly string[]): readonly string[] {
   const end = args.indexOf("--");
   return end < 0 ? args : args.slice(0, end);

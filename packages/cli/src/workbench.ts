@@ -1,6 +1,6 @@
 /*
- * The functions behind the commands, for `@svc-webhooks/mcp`. They are not a public API and may change in any release,
- * because both packages always have the same version.
+ * The functions behind the commands, for `@svc-webhooks/mcp`. They are not a public API, and may change in any release.
+ * `@svc-webhooks/mcp` can rely on them, because both packages always have the same version.
  */
 
 export { sentEmail } from "./doctor/bodies.js";

@@ -56,7 +56,11 @@ async function script(commands: readonly CommandEntry[]): Promise<readonly strin
   ];
 }
 
-/** Returns the cases for the word before the current one: an option that needs a value, or any other word. */
+/**
+ * Returns the shell cases that choose words by the word before the current one. After an option with a value, they
+ * offer its fixed values, if it has any. After any other word, they offer the values of the first argument, and the
+ * options.
+ */
 function optionCases({ options, argValues = [] }: Command): readonly string[] {
   const specs = Object.entries<OptionSpec>({ ...options, ...commonOptions });
   const valued = specs.filter(([, { type }]) => type === "string");

@@ -126,7 +126,7 @@ const options = {
 
 type CrashTestContext = Context<typeof options>;
 
-/** The kinds of access that this command cannot see. Reports list them. */
+/** Accesses that this command cannot see, and timings that it does not try. Reports list them. */
 const blind: readonly string[] = [
   "clients that ignore HTTP_PROXY and HTTPS_PROXY, and connections to addresses that no variable contains (neither is blocked)",
   "files and child processes",
@@ -250,14 +250,19 @@ function assertNamedOnce(stub: readonly string[], through: readonly string[]): v
   );
 }
 
-/** The keys of the sender and of the server. They are equal unless the sender signs with a private key. */
+/**
+ * The keys of the sender and of the server. They differ only if they are new, and the sender signs with a private key.
+ */
 interface Keys {
   readonly signing: string;
   /** The value that the server gets in the variable of `--secret-env`. */
   readonly server: string;
 }
 
-/** Resolves to the keys from the variable of `--secret-env`, or to new ones. Without the option, nothing is signed. */
+/**
+ * Resolves to the keys from the variable of `--secret-env`, or to new ones if it is not set or empty. Resolves to
+ * undefined without the option: deliveries are then not signed, which is an error with `--scheme`.
+ */
 async function keysOf(
   { options: given, env }: CrashTestContext,
   sender: Sender,
@@ -295,7 +300,9 @@ const secretVariable = (
   return name === undefined || keys === undefined ? {} : { [name]: keys.server };
 };
 
-/** @throws UsageError if a receiver would refuse deliveries of this sender that are repeated minutes later */
+/**
+ * @throws UsageError if the sender's signed time is in the body, so that receivers refuse a repeated body as too old
+ */
 function assertRepeatable(sender: Sender): void {
   if (sender.name !== "linear") return;
   throw new UsageError(
@@ -513,7 +520,7 @@ function writePage(file: string, text: string): void {
   }
 }
 
-/** Converts an error of `search` to one for the command line, with a fix. */
+/** Converts an error of `search` to one for the command line, with a fix if there is one. */
 function explained({ code, message, facts }: CrashTestError, unacknowledged = ""): Error {
   if (code === "accepted_not_found") return new Failure(code, message, "");
   if (!facts) return new UsageError(message, "--help describes the options.");

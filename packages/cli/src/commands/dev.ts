@@ -91,7 +91,10 @@ export const dev = command({
   },
 });
 
-/** Registers an endpoint and runs the app until it exits or Ctrl-C is pressed. Resolves to the exit code. */
+/**
+ * Registers an endpoint and runs the app. Resolves to the exit code when the app has exited. Rejects after Ctrl-C, and
+ * if the endpoint or its secret is lost. In all cases, stops the app, and archives the endpoint unless it is gone.
+ */
 async function runWith(
   context: Context<typeof options>,
   baseUrl: string,

@@ -89,7 +89,7 @@ async function read(
 const isWanted = (event: WebhookEvent, status: string | undefined) =>
   status === undefined || event.status === status;
 
-/** Resolves to the newest 100 deliveries, followed by older ones up to the first in `known`, if it is not empty. */
+/** Resolves to the newest 100 deliveries. Unless `known` is empty, adds older ones up to the first one in `known`. */
 async function newestOf(
   deliveries: FollowDeliveries,
   known: ReadonlyMap<string, string>,

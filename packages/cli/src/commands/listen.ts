@@ -99,7 +99,7 @@ export const listen = command({
     }
     const previousSecrets = await readPreviousSecrets(context);
     const sender = senderOf(given);
-    // No endpoint can be registered with another sender.
+    // Only the service can register an endpoint and return its secret. For another sender, the secret must be given.
     const known = await (sender === service ? readSecret(context) : requireSecret(context));
     // An invalid secret fails here, not at the first delivery.
     for (const one of [known, ...previousSecrets]) {
@@ -182,7 +182,11 @@ export const listen = command({
   },
 });
 
-/** @throws UsageError (as a rejection) for an option that has no effect */
+/**
+ * Resolves to the redactor and the fixtures for `--redact`, or to undefined without `--redact`.
+ *
+ * @throws UsageError (as a rejection) for `--keep` without `--redact`, and for `--redact` without `--save`
+ */
 async function redactionOf(
   { options: given, signal }: Context<typeof options>,
   sender: Sender,
@@ -212,7 +216,7 @@ const another = "Register an endpoint with another command, and pass its secret 
 
 interface Listening {
   readonly url: string;
-  /** The id of the endpoint that the command registered. */
+  /** The id of the endpoint that the command registered. Undefined if it registered none. */
   readonly webhook_endpoint_id: string | undefined;
   readonly secret: string | undefined;
   readonly secret_fingerprint: string;

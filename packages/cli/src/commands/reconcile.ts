@@ -13,7 +13,9 @@ import { walk } from "../reconcile/walk.js";
 /** The largest `retainMs` that a receiver accepts. */
 const longestMs = 365 * 86_400_000;
 
-/** The time to reserve for the walk, in milliseconds: records that expire during it would be reported as lost. */
+/**
+ * The longest time to reserve for the walk, in milliseconds. Records that expired during it would look like lost ones.
+ */
 const longestWalkMs = 3_600_000;
 
 const options = {
@@ -165,7 +167,10 @@ function maxOf(redeliver: boolean, max: string | undefined): number | undefined 
   return max === undefined ? 1_000 : wholeNumber("--max-redeliver", max, 1, 1e9);
 }
 
-/** Returns the age of the oldest deliveries to compare: `sinceMs`, or less so that their records outlive the walk. */
+/**
+ * Returns the age of the oldest deliveries to compare, in milliseconds: `sinceMs`, or less, so that their records do
+ * not expire during the walk.
+ */
 function comparedOf(
   sinceMs: number,
   retainMs: number,

@@ -103,7 +103,7 @@ export const redact = command({
   },
 });
 
-/** Returns the name of a file if it consists of words and dates, and otherwise a substitute without personal data. */
+/** Returns the name of a file if it consists of words and short numbers, and otherwise a substitute for it. */
 const fileNameOf = (name: string, redactor: Redactor): string =>
   /^[a-z]+(?:[ ._-](?:[a-z]+|\d{1,4})){0,8}$/i.test(name)
     ? name

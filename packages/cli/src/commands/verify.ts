@@ -101,7 +101,7 @@ type Request = Arrived & ExplainSenderRequest;
 
 const genuine: Line = [paint("green", "The signature is genuine.")];
 
-/** Verifies the signature of the service, and prints whether it is genuine. */
+/** Verifies a signature of the service, and prints whether it is genuine. */
 async function verifySignature(
   { headers, body, secret, previousSecrets }: Request,
   { json, options: { explain: isAsked }, note, show }: VerifyContext,
@@ -136,7 +136,8 @@ const upperCase =
   'The hex digits of this signature are in upper case, which other receivers may refuse. Write them in lower case, as digest("hex") does.';
 
 /**
- * Returns why a secret cannot verify anything, or undefined. Surrounding quotes and white space are common mistakes.
+ * Returns the reason why receivers refuse a secret with white space or quotes around it. Returns undefined for any
+ * other secret.
  */
 function spoiltSecret(secret: string): { readonly id: string; readonly text: string } | undefined {
   if (secret.trim() !== secret) {
@@ -154,7 +155,10 @@ function spoiltSecret(secret: string): { readonly id: string; readonly text: str
   return undefined;
 }
 
-/** Returns the lines that state the cause, its fix and where the values differ. */
+/**
+ * Returns the lines that state the cause and its fix, or the next step if the cause is unknown, and the first
+ * difference if one was found.
+ */
 function linesOf(explanation: Explanation): readonly string[] {
   const { mistake, next_step, first_difference, body_difference } = explanation;
   const cause = mistake
@@ -171,7 +175,7 @@ function linesOf(explanation: Explanation): readonly string[] {
 
 const shown = (character: string) => (character === "" ? "its end" : `"${escaped(character)}"`);
 
-/** Verifies a request with a receiver, and prints its outcome. */
+/** Verifies a request as a receiver with the sender's scheme would, and prints its outcome. */
 async function verifyRequest(
   request: Request,
   { json, options: { explain: isAsked }, show }: VerifyContext,

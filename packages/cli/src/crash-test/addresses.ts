@@ -11,7 +11,7 @@ import { secretName } from "./secrets.js";
  */
 const ignored = /^npm_|_proxy$|^(?:HOSTNAME|SSH_AUTH_SOCK|NOTIFY_SOCKET)$/i;
 
-/** Matches a URL anywhere in a value, such as in JSON or after `jdbc:`. */
+/** Matches a URL anywhere in a value, such as in JSON or after `jdbc:`, but not a `file:` URL. */
 const urls = /(?<![\w+.-])((?!file:)[a-z][a-z0-9+.-]+):\/\/([^\s"']*)/i;
 
 const jdbc = /^(jdbc:\w+):(?!file:|mem:|memory:)/i;
@@ -40,7 +40,7 @@ const ofAddress =
 /** Matches names of variables that may contain the path or the folder of a Unix socket. */
 const ofSocket = /HOSTS?$|(?:^|_)SOCK(?:ET)?$/i;
 
-/** Matches values that are not addresses: files, booleans, numbers, addresses to listen on, and desktop buses. */
+/** Matches values that are not addresses: empty texts, files, booleans, numbers, listening addresses, desktop buses. */
 const plain =
   /^(?:|(?:\.{0,2}|~)\/(?!\/).*|file:.*|[a-z]:\\.*|true|false|yes|no|on|off|null|none|\d+(?:\.\d+)?(?:px|%|[kmg]i?b)?|0\.0\.0\.0(?::\d+)?|\[?::\]?|:\d+|unix:(?:path|abstract)=.*)$/i;
 
@@ -66,7 +66,7 @@ export function addressOf(name: string, value: string): string | undefined {
   return plain.test(text) ? undefined : withoutUser(text);
 }
 
-/** Returns the scheme and the hosts of a URL, and, for PostgreSQL and Redis, the database. */
+/** Returns the scheme and the hosts of a URL, and, for PostgreSQL and Redis, the database. Leaves out credentials. */
 function shownUrl(scheme: string, rest: string, text: string): string {
   const start = `${scheme}://`;
   const [authority = ""] = rest.split(/[/?#]/);

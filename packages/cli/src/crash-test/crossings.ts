@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { Recorder, type Crossing, type Fault, type Recorded } from "@svc-webhooks/crash-test";
 
-/** How long an exchange is held before the server is killed, in milliseconds, so that others can finish. */
+/** How long an exchange is held if the server is killed before it, in milliseconds. In this time, others can finish. */
 const holdMs = 500;
 
 /** The facts about an exchange that its proxy supplies. */
@@ -39,7 +39,10 @@ export interface Passing {
 export interface FaultActions {
   /** Ends all processes of the server with SIGKILL. Resolves when they have exited. */
   readonly kill: (process: string) => Promise<void>;
-  /** Stops the server with SIGSTOP. Resolves when it continues, after another server has acknowledged an event. */
+  /**
+   * Stops the server with SIGSTOP. Resolves when it continues: after another server has acknowledged an event, or when
+   * there are no more attempts.
+   */
   readonly freeze: (process: string) => Promise<void>;
 }
 
@@ -58,7 +61,7 @@ export class Crossings {
   #startedAt: number | undefined;
   #changedAt = performance.now();
 
-  /** @param names the names of the exchanges in the undisturbed history, or none in that history itself */
+  /** @param names the names of the exchanges in the undisturbed history, in order. Empty in that history itself */
   constructor(faults: readonly Fault[], names: readonly string[], actions: FaultActions) {
     this.recorder = new Recorder(faults, () => this.#ms());
     this.#names = names;
@@ -105,7 +108,7 @@ export class Crossings {
   /** Numbers an exchange, and injects the fault at the point before it, if there is one. */
   async arrive(process: string, { identity, ...facts }: ExchangeFacts): Promise<Passing> {
     const at = this.recorder.attempts.findLastIndex((attempt) => attempt.process === process);
-    // A process without a delivery so far may be polling, so its exchanges without effects are not numbered.
+    // A process that has had no delivery so far may be polling, so its exchanges without effects are not numbered.
     const isIdle = at === -1 && facts.effects.length === 0;
     if (this.#startedAt === undefined || isIdle) return uncounted;
     const crossing = this.recorder.add({
@@ -151,7 +154,7 @@ export class Crossings {
   /** Injects the fault before or after an exchange, if there is one. Resolves to whether to forward the message. */
   async #inject(crossing: Recorded, isAfter: boolean): Promise<boolean> {
     const fault = this.recorder.faultAt(crossing, isAfter);
-    // Injects no fault if the exchange with this number was a different one in the undisturbed history.
+    // Injects no fault if the exchange with this number had another name in the undisturbed history.
     const name = this.#names[crossing.n - 1];
     if (!fault || (this.#names.length > 0 && name !== crossing.name)) return true;
     const { process } = crossing;
@@ -169,7 +172,7 @@ export class Crossings {
     return !isBroken || this.#reject(crossing);
   }
 
-  /** Ends an exchange as rejected, at a time after its execution. */
+  /** Ends an exchange as rejected. If it was executed, the recorded end is later than the execution. */
   #reject(crossing: Recorded): false {
     crossing.isRejected = true;
     crossing.settledMs = Math.max(this.#ms(), (crossing.executedMs ?? -1) + 1);

@@ -13,7 +13,7 @@ export function signalTo(pid: number | undefined, signal: NodeJS.Signals): void 
   for (const target of targets) signalProcess(target, signal);
 }
 
-/** Ends all processes of a session with SIGKILL. */
+/** Ends all processes of a session with SIGKILL. On Linux, resolves when none is left. */
 export async function endSession(pid: number): Promise<void> {
   // Repeats the signal, because a process that started in the meantime may have missed it.
   do {

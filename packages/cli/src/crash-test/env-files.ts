@@ -14,8 +14,8 @@ export interface EnvFile {
 }
 
 /**
- * Returns the `.env` files of a folder that contain addresses in variables which this command does not set. Programs
- * that read such a file do not replace variables that are already set.
+ * Returns the `.env` files of a folder that contain addresses in variables which this command does not set. The others
+ * have no effect, because programs that read such a file do not replace variables that are already set.
  *
  * @param isSet returns whether this command sets the variable for the server
  */

@@ -7,11 +7,11 @@ import { addressOf } from "./addresses.js";
 /** How the test handles the service at a variable's address. `unnamed`: no option names the variable. */
 export type Access = "through" | "stub" | "unnamed";
 
-/** A variable that contains an address. */
+/** An environment variable that contains an address, or that `--through` or `--stub` names. */
 export interface Address {
   readonly name: string;
   readonly access: Access;
-  /** The address, without parts that may be secret. */
+  /** The address without parts that may be secret, `…` if none was found in the variable, or `not set`. */
   readonly shown: string;
 }
 
@@ -39,10 +39,11 @@ const ofPlace =
   /^PG(?:HOST|HOSTADDR|PORT|DATABASE|USER|PASSWORD|PASSFILE|SERVICE|SERVICEFILE|SYSCONFDIR)$/;
 
 /**
- * Removes the variables that lead a PostgreSQL client without a URL to a real server. Sets `PGHOST` to a folder that
- * does not exist, so that the client does not use its default host either.
+ * Removes all PostgreSQL variables if one of them names a place or a user, because they lead a client without a URL to
+ * a real server. Then also sets `PGHOST` to a folder that does not exist, so that the client does not use its default
+ * host either.
  *
- * @returns the environment, and the names of the variables that named a place or a user
+ * @returns the environment, and the names of the removed variables that name a place or a user
  */
 export function withoutPostgres(env: Context["env"]): {
   readonly env: Context["env"];
@@ -73,7 +74,9 @@ export function addressesIn(
   return [...found, ...absent.map((name): Address => ({ name, access: "stub", shown: "not set" }))];
 }
 
-/** Returns whether a URL's host is certainly this machine. Names other than `localhost` are not looked up. */
+/**
+ * Returns whether a URL's host is a loopback address, `localhost` or a name below it. Other names are not looked up.
+ */
 export function isHere({ hostname }: URL): boolean {
   const host = hostname.replace(/^\[(.*)\]$/, "$1");
   const family = isIP(host);
@@ -108,7 +111,10 @@ function assertNamesAddress(name: string, { hostname, searchParams }: URL): void
   );
 }
 
-/** Completes a URL with the default port, and the user and password in the variables that `withoutPostgres` removes. */
+/**
+ * Adds what a PostgreSQL URL lacks: the default port, and the values of `PGUSER` and `PGPASSWORD`, which
+ * `withoutPostgres` removes from the environment.
+ */
 function complete(url: URL, { PGUSER = "", PGPASSWORD = "" }: Context["env"]): void {
   url.username ||= encodeURIComponent(PGUSER);
   url.password ||= encodeURIComponent(PGPASSWORD);
@@ -118,7 +124,7 @@ function complete(url: URL, { PGUSER = "", PGPASSWORD = "" }: Context["env"]): v
 /**
  * Reads the services of `--through`.
  *
- * @param isAccepted whether a service that cannot be copied may be used as it is
+ * @param isAccepted whether a service on this machine that cannot be copied may be used as it is
  * @param template the variable of `--template`, whose database may be on another machine
  * @throws UsageError if a variable is not set, is not a URL, or names a service that the test cannot use safely
  */
@@ -177,7 +183,7 @@ export const stubsOf = (names: readonly string[], env: Context["env"]): readonly
     return { name, path: isUrl(value) ? new URL(value).pathname.replace(/\/$/, "") : "" };
   });
 
-/** Returns the variables that make HTTP clients use the refusing proxy, except for requests to `ports`. */
+/** Returns the variables that make HTTP clients use the refusing proxy, except for requests to `ports` of 127.0.0.1. */
 export function proxyVariables(
   port: number,
   ports: readonly number[],

@@ -42,9 +42,11 @@ export interface Unacknowledged {
 }
 
 export interface ProcessRunner extends Runner {
-  /** Returns the last attempt that was not acknowledged in the last history, or undefined. */
+  /** Returns the last attempt of an event that was not acknowledged in the last history, or undefined if all were. */
   readonly unacknowledged: () => Unacknowledged | undefined;
-  /** Returns whether an event waited for a lease, because only those of our PostgreSQL store can be ended early. */
+  /**
+   * Returns whether an event had to wait for the end of a lease. Only our PostgreSQL store's leases are ended early.
+   */
   readonly waitedForLease: () => boolean;
 }
 
@@ -116,7 +118,7 @@ function createServers(world: World, hasTemplate: boolean, note: (text: string) 
     started,
     /** Excludes a server from `turn`, because it is frozen or is being killed. */
     skip: (letter: string) => void skipped.add(letter),
-    /** Returns whether a server is neither dead nor frozen. */
+    /** Returns whether a server has started, and is neither dead nor excluded. */
     isActive: (letter = "") => started.get(letter)?.isAlive() === true && !skipped.has(letter),
     /** Resolves to the active server, or to the next one if the active server has ended or was excluded. */
     async turn(): Promise<ServerProcess> {

@@ -4,7 +4,9 @@ import { readUpTo } from "../lib/read.js";
 import type { HeaderList, Target } from "../lib/target.js";
 import type { SentEvent } from "./events.js";
 
-/** The pause between two attempts, in milliseconds. It is shorter than the 5 s of `crashTest()`, to save time. */
+/**
+ * The pause before each round of retries, in milliseconds. It is shorter than the 5 s of `crashTest()`, to save time.
+ */
 const retryMs = 300;
 
 /** How long the sender waits for a response, in milliseconds. It is shorter than the 15 s of `crashTest()`. */
@@ -13,7 +15,7 @@ const patienceMs = 10_000;
 /** The maximum number of attempts per event, not counting those refused because another one was in flight. */
 const mostAttempts = 15;
 
-/** The maximum number of attempts per event that are refused because another one is in flight: about one minute's. */
+/** The maximum number of attempts per event that are refused because another one is in flight. They take a minute. */
 const mostInFlight = 200;
 
 const longestResponse = 65_536;
@@ -40,8 +42,8 @@ export interface SendOptions {
 const isAcknowledged = ({ status = 0 }: AttemptResult) => status >= 200 && status < 300;
 
 /**
- * Delivers each event once, in order, and then retries those that are not acknowledged. Resolves to whether each event
- * was acknowledged.
+ * Delivers each event once, in order, and then retries those that are not acknowledged, up to the maximum number of
+ * attempts. Resolves to whether each event was acknowledged.
  */
 export async function deliver(options: SendOptions): Promise<readonly boolean[]> {
   const { events, isReversed, attempt, onInFlight, onAcknowledged, signal } = options;
@@ -72,7 +74,7 @@ export async function deliver(options: SendOptions): Promise<readonly boolean[]>
   return done;
 }
 
-/** Sends one request to a server on this machine. Resolves without a status if there was no response. */
+/** Sends one request to a server on this machine. Resolves without a status if no complete response arrives in time. */
 export async function post(
   target: Target,
   headers: HeaderList,

@@ -16,7 +16,7 @@ const startMs = 30_000;
 /** How long a port may stay open after its server has exited, in milliseconds. */
 const releaseMs = 2_000;
 
-/** The most characters of an output that are kept, of its last lines that are shown, and of each of these lines. */
+/** The maximum number of characters: of an output that is kept, of its last lines that are shown, and of one line. */
 const mostOutput = 16_000;
 const mostShown = 700;
 const longestLine = 200;
@@ -171,11 +171,11 @@ const notEnded = (port: string) =>
     'Start the server in the foreground, in the session of the command: --start "exec node server.js", without setsid, nohup or a service manager.',
   );
 
-/** Matches a line of a stack trace of Node, Java or .NET, and the line that replaces further lines of it. */
+/** Matches a line of a stack trace of Node, Java or .NET, and a line such as `... 12 more`. */
 const stackFrame = /^\s+(?:at \S|\.\.\. \d+ )/;
 
 /**
- * Returns the last whole lines of an output, as many as may be shown. Keeps only the first line of a stack trace, so
+ * Returns the last lines of an output, up to `mostShown` characters. Keeps only the first line of a stack trace, so
  * that the error's message is among the lines.
  */
 export function lastOf(output: string): readonly string[] {

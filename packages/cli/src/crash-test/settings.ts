@@ -9,7 +9,7 @@ import { UsageError } from "../errors.js";
 import { assertOneOf } from "../lib/one-of.js";
 import { hasGroups } from "../dev/group.js";
 
-/** Returns the kind of a fault from a word in an option: `kill` stands for `crash`, which is accepted too. */
+/** Returns the kind of fault that a word in an option means. `kill` means `crash`; both words are accepted. */
 const kindOf = (word: string): string => (word === "kill" ? "crash" : word);
 
 /** The faults that this command can inject. */

@@ -25,7 +25,7 @@ export interface WorldSettings {
   readonly start: string;
   /** The URL of the receiver, perhaps with `{port}`. */
   readonly url: string;
-  /** The environment of the server, without the variables that each history replaces. */
+  /** The environment of the server. Each history replaces the variables of `--through` and `--stub` in it. */
   readonly env: Context["env"];
   readonly through: readonly Through[];
   readonly stubs: readonly Stub[];
@@ -47,7 +47,7 @@ export interface World {
   readonly startServer: (letter: string) => Promise<ServerProcess>;
   readonly breakTransactions: (letter: string) => void;
   readonly read: () => Promise<WorldState>;
-  /** @throws Failure if the test cannot continue */
+  /** @throws Failure if the test cannot continue, or the reason of the signal if it is aborted */
   readonly assertRunning: () => void;
   readonly close: () => Promise<void>;
 }

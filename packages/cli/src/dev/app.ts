@@ -16,21 +16,26 @@ import { listenersOf, processesOf } from "./processes.js";
 /** The polling interval for the app's port, in milliseconds. */
 const lookMs = 100;
 
-/** How long the app's output may stay open after the app has exited, in milliseconds. */
+/** How long the end of the app's output is awaited after the app has exited, in milliseconds. */
 const drainMs = 200;
 
 export interface App {
-  /** Resolves when the app has exited, with a text such as `exit code 1` or `SIGKILL`. */
+  /**
+   * Resolves when the app has exited and its output has been copied, with a text such as `exit code 1` or `SIGKILL`.
+   */
   readonly ended: Promise<string>;
   /** Returns whether a process still holds the app's output open. */
   readonly isHeld: () => boolean;
   /**
    * Resolves when something accepts connections at the URL's address.
    *
-   * @throws Failure (as a rejection) `app_ended`, or `app_not_listening` after `waitMs`
+   * @throws Failure `app_ended`, or `app_not_listening` after `waitMs`, and the reason of `signal` (as rejections)
    */
   readonly listens: (url: URL, waitMs: number, signal: AbortSignal) => Promise<void>;
-  /** Ends the app and the processes of its session, even after the app has exited. Resolves when they have exited. */
+  /**
+   * Ends the app and the processes of its session, even after the app has exited. Resolves when they have exited, at
+   * the latest 1 s after SIGKILL.
+   */
   readonly stop: () => Promise<void>;
 }
 
@@ -46,8 +51,8 @@ export interface AppOptions {
 }
 
 /**
- * Starts the app in a group of its own, so that a terminal's Ctrl-C does not reach it in addition to the signal of
- * `stop`.
+ * Starts the app in a process group of its own (except on Windows), so that a terminal's Ctrl-C does not reach it in
+ * addition to the signal of `stop`.
  *
  * @throws Failure (as a rejection) `app_not_started` if the program cannot be started
  */
@@ -62,7 +67,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     copyOutput(child.stderr, stderr, log.reader()),
   ];
   let isHeld = true;
-  // Ignores errors, for example if the app runs as another user and cannot be signalled. `once` would reject with them.
+  // Ignores errors, such as one because the app runs as another user and cannot be signalled. Node would throw them.
   child.on("error", () => {});
   const closed = new Promise<void>((resolve) => {
     child.once("close", () => {
@@ -72,7 +77,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   });
   const isCopying = () =>
     isHeld && urgent?.aborted !== true && copies.some((isWaiting) => isWaiting());
-  /** Resolves when the app's output has been copied, without awaiting output of other processes. */
+  /** Resolves when the app's output has been copied. Does not await the output of processes that outlive the app. */
   async function copied(): Promise<void> {
     do await Promise.race([closed, pause(drainMs, undefined, { ref: false })]);
     while (isCopying());

@@ -17,11 +17,12 @@ export const hasGroups: boolean = process.platform !== "win32";
  */
 export interface Group {
   /**
-   * Ends all processes. The main process gets SIGTERM first, because package managers pass it on, and the others get
-   * it when the main process has exited. The processes that outlast the grace period get SIGKILL.
+   * Ends all processes. The main process gets SIGTERM first, because package managers pass it on, and the others get it
+   * when the main process has exited. The processes that outlast the grace period get SIGKILL. On Windows, all are
+   * ended immediately.
    */
   readonly end: () => Promise<void>;
-  /** Ends the grace period. */
+  /** Ends the grace period between SIGTERM and SIGKILL early. */
   readonly hurry: () => void;
   readonly suspend: () => void;
   readonly resume: () => void;

@@ -42,7 +42,7 @@ export function linkAt(path: string): string {
 
 const socketOf = (path: string) => /^socket:\[(\d+)\]$/.exec(linkAt(path))?.[1];
 
-/** Returns the fields of `/proc/<pid>/stat`, starting with the state of the process. Empty if there is no such file. */
+/** Returns the fields of `/proc/<pid>/stat` from the process's state on, or one empty text if there is no such file. */
 export const statOf = (pid: number): readonly string[] =>
   // Skips the program's name, which is in parentheses and may contain spaces.
   read(`/proc/${pid}/stat`).split(") ").at(-1)?.split(" ") ?? [];

@@ -22,7 +22,7 @@ const leave = async () => {};
  * @param flag the name of the option or variable that `given` comes from
  * @param note receives a line if the command starts a sandbox
  * @param port the port of the sandbox; if it is 0 or taken by another program, a new sandbox listens on a free port
- * @throws UsageError if `given` is not on this machine, and Failure if nothing listens there (as rejections)
+ * @throws UsageError if `given` is not a URL on this machine, and Failure if nothing listens there (as rejections)
  */
 export async function useSandbox(
   flag: string,

@@ -17,8 +17,9 @@ import type { LogLines } from "./log-lines.js";
 const newest = 100;
 
 /**
- * Returns a function that prints the attempts that the sandbox has made since the last call, the oldest first. It
- * also passes the app's lines about a delivery on to the sandbox, which shows them next to the last attempt.
+ * Returns a function that prints the attempts that the sandbox has made since the last call, those of older deliveries
+ * first. It also sends the lines of the app's output about a delivery to the sandbox, which shows them next to the last
+ * attempt.
  *
  * @param deliveries lists the deliveries of the endpoint
  */

@@ -9,9 +9,9 @@ import {
 } from "./json-schema.js";
 import { jsonSchemaOf } from "./schemas.js";
 
-/** The differences of one event, and whether the schema allows new fields to be found. */
 export interface Compared {
   readonly differences: readonly Difference[];
+  /** Whether new fields can be found: the schema has a JSON Schema, or refuses or removes undeclared fields. */
   readonly isChecked: boolean;
 }
 
@@ -19,8 +19,10 @@ export interface Compared {
 export type Comparison = (event: unknown) => Promise<Compared>;
 
 /**
- * Returns a function that compares events with a schema: by its JSON Schema if it has one, by its issues, and by the
- * fields that its output leaves out.
+ * Returns a function that compares events with a schema. It uses the issues that the schema reports, and its JSON
+ * Schema if it has one. Without a JSON Schema and issues, it uses the fields that the schema's output leaves out.
+ *
+ * @param areFieldsExpected whether an absent optional field counts as missing, if there is a JSON Schema
  */
 export function comparisonWith(schema: StandardSchemaV1, areFieldsExpected: boolean): Comparison {
   const described = jsonSchemaOf(schema);
@@ -49,7 +51,7 @@ export function comparisonWith(schema: StandardSchemaV1, areFieldsExpected: bool
   };
 }
 
-/** Returns whether `others`, which contains paths as names in JSON with commas, has this path or a parent of it. */
+/** Returns whether `others` has this path or a parent of it. Its paths are names in JSON, each followed by a comma. */
 function isWithin(path: readonly string[], others: ReadonlySet<string>): boolean {
   let around = "";
   return path.some((name) => {

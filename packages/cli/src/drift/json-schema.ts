@@ -26,7 +26,9 @@ export interface Difference {
   readonly path: readonly string[];
   /** The type or the values that the schema declares, such as `string` or `one of 3 values`. */
   readonly expected?: string | undefined;
-  /** The type of the value. */
+  /**
+   * The type of the value. If the type is right, but the schema lists other values, a text such as `another string`.
+   */
   readonly found?: string | undefined;
 }
 
@@ -40,7 +42,7 @@ export function differencesOf(value: unknown, root: JsonSchema): readonly Differ
 
 export type Resolve = (schema: JsonSchema) => JsonSchema;
 
-/** Returns a function that replaces a schema's references, and merges its `allOf`. */
+/** Returns a function that replaces a schema's references, and merges its `allOf`. An unknown reference is ignored. */
 export function createResolver(root: JsonSchema): Resolve {
   const referenced = ({ $ref }: JsonSchema): JsonSchema | undefined => {
     if ($ref === undefined) return undefined;
@@ -106,7 +108,10 @@ function compare(
   return [];
 }
 
-/** Returns the differences of the branch that fits best. A wrong value outweighs many fields, above all at the top. */
+/**
+ * Returns the differences of the branch that fits best. A changed value weighs more than many new or missing fields,
+ * especially near the root.
+ */
 function closest(results: readonly (readonly Difference[])[]): readonly Difference[] {
   const weight = (differences: readonly Difference[]) =>
     differences.reduce(
@@ -155,7 +160,7 @@ function ofFields(
   return [...missing, ...fields];
 }
 
-/** Returns the paths of the declared fields that are absent, in all objects that are present. */
+/** Returns the paths of the declared fields that objects in the value lack. Skips lists, `anyOf` and `oneOf`. */
 export function absentIn(value: unknown, root: JsonSchema): readonly (readonly string[])[] {
   const resolve = createResolver(root);
   const walk = (

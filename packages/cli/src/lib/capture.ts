@@ -9,10 +9,13 @@ export interface Captured {
   readonly at: string;
   readonly method: string;
   readonly path: string;
-  /** All headers in their original order. In files, an ellipsis replaces the values of credentials and cookies. */
+  /**
+   * All headers in their original order. In files, `…` replaces the values of `Authorization`, `Proxy-Authorization`
+   * and `Cookie`.
+   */
   readonly headers: HeaderList;
   readonly body: Buffer;
-  /** `genuine`, or the reason why the request was rejected. */
+  /** `genuine`, or the outcome code of the problem. */
   readonly verdict: string;
 }
 
@@ -28,10 +31,10 @@ export const useCaptureFile = "Use a file written by svc-webhooks listen --save.
 const credentials = /^(?:authorization|proxy-authorization|cookie)$/i;
 
 /**
- * Opens a capture file for appending, with mode 0600.
+ * Opens a capture file for appending. A regular file gets mode 0600.
  *
  * @param isNew whether the file must not have any content yet
- * @throws UsageError if the file cannot be opened, or has content although it must be new
+ * @throws UsageError if the file is a symbolic link or cannot be opened, or has content although it must be new
  */
 export function openCapture(flag: string, name: string, isNew = false): CaptureFile {
   const file = open(flag, name, isNew);

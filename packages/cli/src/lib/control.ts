@@ -11,7 +11,7 @@ import { textOf } from "./terminal/table.js";
 const once = (signal: AbortSignal) => ({ signal, maxRetries: 0 });
 
 /**
- * Requests a list from a control route of the sandbox, because the service's interface has no route for it.
+ * Requests a list from a control route of the sandbox, because the service's API cannot list these objects.
  *
  * @throws Failure `sandbox_only` (as a rejection) if the service is not a sandbox, and the client's errors
  */
@@ -39,7 +39,7 @@ export async function listFromSandbox<Item>(
   );
 }
 
-/** Returns whether an error shows that the service is not a sandbox: an invalid response, or a status such as 404. */
+/** Returns whether an error shows that this is not a sandbox: an invalid response, or a status below 500 except 429. */
 const isOfAnother = ({ code, status }: SvcError) =>
   code === "invalid_response" || (status !== undefined && status < 500 && status !== 429);
 
@@ -47,19 +47,20 @@ const isOfAnother = ({ code, status }: SvcError) =>
 export interface Attempt {
   readonly n: unknown;
   readonly started_at: unknown;
-  /** The status and the receiver's code, such as `200 processed`, or the connection error. */
+  /** The status and the receiver's outcome code, such as `200 processed`, or the connection error. */
   readonly result: string;
   readonly status?: number;
-  /** The outcome code, if the receiver uses svc-webhooks. */
+  /** The outcome code that an svc-webhooks receiver stated in its response. Absent for any other receiver. */
   readonly code?: OutcomeCode;
   /** The duration in milliseconds. */
   readonly ms: unknown;
-  /** Whether the sandbox tampered with the request, so that the receiver must refuse it. */
+  /** Whether the sandbox tampered with the request, for example by signing it with a wrong secret. */
   readonly isTampered: boolean;
 }
 
 /**
- * Resolves to the attempts of a delivery, or to undefined if the service is not a sandbox or lacks the delivery.
+ * Resolves to the attempts of a delivery, or to undefined if the request fails, for example because the service is not
+ * a sandbox or lacks the delivery.
  *
  * @throws the reason of `signal` (as a rejection)
  */
@@ -71,7 +72,8 @@ export const attemptsFromSandbox = async (
   attemptsIn((await deliveryFromSandbox(client, delivery_id, signal))?.attempts);
 
 /**
- * Resolves to the sandbox's explanation of why an attempt got no response, or to undefined if there is none.
+ * Resolves to the sandbox's explanation of why an attempt got no response, or to undefined if there is none or the
+ * request fails.
  *
  * @throws the reason of `signal` (as a rejection)
  */
@@ -93,7 +95,8 @@ export async function reasonFromSandbox(
 }
 
 /**
- * Resolves to a delivery or a part of it, or to undefined if the service is not a sandbox or lacks the delivery.
+ * Resolves to a delivery or a part of it, or to undefined if the request fails, for example because the service is not
+ * a sandbox or lacks the delivery.
  *
  * @param path the path of the part, relative to the delivery
  * @throws the reason of `signal` (as a rejection)
@@ -107,7 +110,7 @@ export async function deliveryFromSandbox<
   path = "",
 ): Promise<Part | undefined> {
   try {
-    // The buffer replaces lone surrogates, which another service may send and `encodeURIComponent` would reject.
+    // The conversion replaces lone surrogates, which another service may send and `encodeURIComponent` would reject.
     const id = encodeURIComponent(Buffer.from(String(delivery_id)).toString());
     return await request<Part>("GET", `/_sandbox/deliveries/${id}${path}`, {}, once(signal));
   } catch (error) {
@@ -144,10 +147,11 @@ export type FollowDeliveries = () => AsyncIterable<Followed>;
 
 /**
  * Returns a function that lists deliveries, for commands that poll. From a sandbox, it reads a control route, so that
- * the sandbox's timeline shows only the user's requests. From any other service, it reads the API. The list ends even
- * if the service always names a next page, provided that the caller stops after a number of deliveries.
+ * the sandbox's timeline shows only the user's requests. From any other service, it reads the API. The list ends after
+ * some empty pages, even if the service always names a next page. If the pages always contain deliveries, it may never
+ * end, so the caller must limit their number.
  *
- * @param endpoint the id of the endpoint, or undefined for all
+ * @param endpoint the id of the endpoint whose deliveries to list, or undefined for those of all endpoints
  */
 export function followDeliveries(
   { request, webhookEvents }: Client,
@@ -167,7 +171,7 @@ export function followDeliveries(
         isKnown ? { signal } : once(signal),
       );
     } catch (error) {
-      // Without a response, such as after a failed connection, it is unknown whether this is another service.
+      // Without a response, for example after a failed connection, it is unknown whether this is a sandbox.
       if (!isSvcError(error) || error.status === undefined) throw error;
       return { data: undefined, next_cursor: undefined };
     }
@@ -205,7 +209,7 @@ export function followDeliveries(
   };
 }
 
-/** Adds lines of the receiver's log to an attempt in the sandbox. Ignores errors, because the lines are printed too. */
+/** Adds lines of the receiver's log to an attempt in the sandbox. Ignores errors: the lines are also in its output. */
 export async function addLogLines(
   { request }: Client,
   delivery_id: string,

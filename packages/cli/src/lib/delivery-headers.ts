@@ -9,9 +9,9 @@ const own =
   /^(?:host|connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|expect|content-length|authorization|cookie)$/i;
 
 /**
- * Returns the headers of a delivery that another request repeats, with their original names and values: of the service
- * the documented `X-SVC-*` headers, `Idempotency-Key` and `Content-Type`; of another sender, whose names are not known,
- * all but those of its connection, and no credentials.
+ * Returns the headers of a delivery that another request repeats, with their original names and values. For the
+ * service, these are the documented `X-SVC-*` headers, `Idempotency-Key` and `Content-Type`. For another sender, whose
+ * header names are not known, these are all except connection headers, credentials and cookies.
  */
 export const passedHeaders = (headers: HeaderList, sender: Sender): HeaderList =>
   headers.filter(([name]) =>

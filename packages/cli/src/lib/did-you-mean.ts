@@ -1,8 +1,8 @@
 import { nearest } from "@svc-webhooks/core/outcomes";
 
 /**
- * Returns the name that a text probably means: the text may be misspelled or abbreviated, or have its words in another
- * order. Returns undefined if no name is similar.
+ * Returns the name that a text probably means. The text may be misspelled, be a part of the name, or have its words in
+ * another order. Returns undefined if no name is similar.
  */
 export const meant = (text: string, names: readonly string[]): string | undefined =>
   nearest(text, names) ??

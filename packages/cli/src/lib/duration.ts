@@ -13,8 +13,8 @@ const longestMs = 2_147_483_647;
 /**
  * Parses a duration such as `90s`, `10m`, `2h` or `7d`, and returns it in milliseconds.
  *
- * @param maxMs the longest duration. Default: the longest delay of a timer
- * @throws UsageError unless the text is a whole number and a unit, and is at most `maxMs`
+ * @param maxMs the longest duration, in milliseconds. Default: the longest delay of a timer, about 24.8 days
+ * @throws UsageError unless the text is a whole number from 1 to 99,999 with a unit, and is at most `maxMs`
  */
 export function durationOf(flag: string, text: string, maxMs = longestMs): number {
   const [, number = "", unit = ""] = /^([1-9]\d{0,4})([smhd])$/.exec(text) ?? [];

@@ -11,7 +11,7 @@ export function isFieldName(name: string): boolean {
   );
 }
 
-/** Matches letters with at most one digit, and words such as `sha256`. A name with more digits may be a user's name. */
+/** Matches letters with at most one digit after them, and words such as `sha256`. More digits may be a user's name. */
 const firstWord = /^(?:[A-Za-z]+\d?|(?:sha|base|u?int|x)\d{2,3})$/i;
 const laterWord = new RegExp(`${firstWord.source}|^\\d{1,2}$`, "i");
 

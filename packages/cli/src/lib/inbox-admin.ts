@@ -31,19 +31,22 @@ export interface Checked {
 
 type AdminContext = Context<typeof adminOptions>;
 
-/** Runs a command with the `InboxAdmin` of `--admin`, for up to 30 s. */
+/** Runs a command with the `InboxAdmin` of `--admin`. Rejects if this takes more than 30 s, and on Ctrl-C. */
 export const withAdmin = (
   context: AdminContext,
   work: (admin: InboxAdmin) => Promise<ExitCode>,
 ): Promise<ExitCode> => soon(context, withPatientAdmin(context, work));
 
-/** Runs a command with the inbox of `--admin`, for up to 30 s. */
+/** Runs a command with the inbox of `--admin`. Rejects if this takes more than 30 s, and on Ctrl-C. */
 export const withInbox = (
   context: AdminContext,
   work: (inbox: Checked) => Promise<ExitCode>,
 ): Promise<ExitCode> => soon(context, withLoaded(context, inboxOf, work));
 
-/** Runs a command like {@link withAdmin}, but without a time limit. After Ctrl-C, the command must end by itself. */
+/**
+ * Runs a command like {@link withAdmin}, but only the import of the module has a time limit. After Ctrl-C, the command
+ * must end by itself.
+ */
 export const withPatientAdmin = (
   context: AdminContext,
   work: (admin: InboxAdmin) => Promise<ExitCode>,
@@ -71,7 +74,9 @@ async function withLoaded<Part>(
   }
 }
 
-/** Converts an error of the queue to one for the command line, with a fix. */
+/**
+ * Converts an error of the queue to a Failure with a fix. Returns a Failure, and an error about an option, unchanged.
+ */
 export function queueFailure(error: unknown, file: string): unknown {
   if (error instanceof Failure || isWrongOption(error)) return error;
   return new Failure(

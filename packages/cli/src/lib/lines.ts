@@ -6,7 +6,7 @@ export interface Line {
   /** The line number, starting at 1. */
   readonly number: number;
   readonly text: string;
-  /** The fraction of the file that has been read, 0 … 1. Undefined if the size of the file is unknown. */
+  /** The fraction of the file that has been read, from 0 to 1. Undefined if the size of the file is unknown. */
   readonly share: number | undefined;
 }
 
@@ -14,6 +14,7 @@ export interface Line {
  * Yields the lines of a UTF-8 file, or of stdin if the path is `-`, until `signal` is aborted. Reads line by line, so
  * the size of the file does not matter. Counts blank lines, but does not yield them.
  *
+ * @param what the subject of error texts, such as `The capture file`
  * @throws UsageError (as a rejection) if the file cannot be read, is not UTF-8 or has a line that is too long
  */
 export async function* linesOf(

@@ -6,7 +6,7 @@ const known = new Set<string>();
  */
 const shortest = 8;
 
-/** Returns a secret or an API key. From now on, it is masked, provided that it has at least `shortest` characters. */
+/** Makes {@link masked} mask a secret or an API key, unless it is shorter than `shortest`. Returns it. */
 export function conceal(secret: string): string {
   if (secret.length >= shortest) known.add(secret);
   return secret;

@@ -8,7 +8,7 @@ export interface McpOptions {
   readonly secretEnv: readonly string[];
   /** The hosts that tools may send deliveries to, as `host` or `host:port`. Empty: loopback addresses only. */
   readonly allowHosts: readonly string[];
-  /** Whether tools may write to receivers, and to a service that the server did not start. */
+  /** Whether tools may send deliveries to receivers, and change a service that the server did not start. */
   readonly write: boolean;
   /** The port of the server's own sandbox, or undefined for none. 0 chooses a free port. */
   readonly sandboxPort: number | undefined;

@@ -7,7 +7,7 @@ import { patienceMs, withPatience } from "./patience.js";
 /** The exports of a module of the user's application. */
 export type Exports = Readonly<Record<string, unknown>>;
 
-/** The user's modules that were imported, such as `--admin inbox.admin.js`. One of them may end the process. */
+/** The user's modules whose import has started, such as `--admin inbox.admin.js`. One of them may end the process. */
 export const importedModules: string[] = [];
 
 /**
@@ -65,8 +65,8 @@ export function exportersOf(module: Exports): readonly Exports[] {
 }
 
 /**
- * Returns the export that `isWanted` accepts: the default export, else the export called `name`, else any other export.
- * Returns undefined if it accepts none of them, or several others.
+ * Returns the export that `isWanted` accepts: the default export, else the export called `name`, else the only other
+ * export that it accepts. Returns undefined if it accepts no export, or several others.
  */
 export function exportOf<Wanted>(
   module: Exports,

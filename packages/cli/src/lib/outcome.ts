@@ -20,12 +20,13 @@ export function outcomeIn(caching: string | undefined, body: string): OutcomeCod
 export const isOutcome = (code: unknown): code is OutcomeCode =>
   typeof code === "string" && Object.hasOwn(outcomeTexts, code);
 
-/** Returns whether an outcome needs no attention. A receiver that does not use svc-webhooks states none. */
+/** Returns whether an outcome is `processed`, or undefined, as for a receiver that does not use svc-webhooks. */
 export const isHandled = (code: OutcomeCode | undefined): boolean =>
   code === undefined || code === "processed";
 
 /**
- * Returns why a receiver rejected a delivery: the cause, and the fix if it is known.
+ * Returns why a receiver rejected a delivery: the cause, and the fix if it is known. Returns an empty list if the
+ * receiver stated no outcome, unless `status` is 401.
  *
  * @param isGenuine whether the command has verified the signature, and has printed the fingerprint of its own secret
  */

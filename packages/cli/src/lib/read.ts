@@ -116,7 +116,7 @@ function tooLarge(what: string, path: string, limit: string): UsageError {
   return new UsageError(`${subject} on stdin is larger than ${limit}.`, "Check the input.");
 }
 
-/** Returns whether reading failed because the path is that of a folder. */
+/** Returns whether an error means that a file could not be read because it is a folder. */
 export const isFolder = (error: unknown): boolean =>
   (error as NodeJS.ErrnoException).code === "EISDIR";
 

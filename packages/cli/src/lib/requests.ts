@@ -12,9 +12,9 @@ export interface CapturedLine {
 }
 
 /**
- * Yields the requests of a capture file.
+ * Yields the requests of a capture file, or of stdin if the path is `-`.
  *
- * @throws UsageError (as a rejection) for a line that is not a request, and for a file without requests
+ * @throws UsageError (as a rejection) if the file cannot be read, has no requests or has a line that is not a request
  */
 export async function* requestsIn(
   file: string,
@@ -38,7 +38,11 @@ export async function* requestsIn(
   }
 }
 
-/** Returns the path itself, or, if it is that of a folder, the paths of its capture files. */
+/**
+ * Returns the paths of the `.jsonl` files in a folder, sorted by name. Returns any other path itself.
+ *
+ * @throws UsageError if the path does not exist, or the folder has no such file
+ */
 export function filesAt(path: string): readonly string[] {
   if (path === "-") return [path];
   let names: readonly string[];

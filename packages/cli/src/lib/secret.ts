@@ -63,7 +63,7 @@ export async function readSecret(context: SecretContext): Promise<string | undef
     : secretFrom("secret", name, file, context);
 }
 
-/** Reads a secret like {@link readSecret}, but requires one. */
+/** Reads a secret like {@link readSecret}. Also throws a UsageError (as a rejection) if no source is selected. */
 export async function requireSecret(context: SecretContext): Promise<string> {
   const secret = await readSecret(context);
   if (secret !== undefined) return secret;
@@ -91,7 +91,9 @@ export async function readPreviousSecrets(
 /**
  * Reads `--<flag>-env` or `--<flag>-file`. Resolves to undefined if neither is given.
  *
- * @throws UsageError (as a rejection) if the variable is not set, or the variable or file is empty
+ * @param flag the start of the options' names, such as `previous-secret`
+ * @throws UsageError (as a rejection) if the variable is not set, if the variable or the file is empty, if the file
+ *   cannot be read, and for an API key that a header cannot contain
  */
 export async function secretFrom(
   flag: string,
@@ -130,7 +132,7 @@ function assertKey(key: string, source: string): void {
   );
 }
 
-/** The secrets that were read, by stdin and path. They are kept because stdin and FIFOs cannot be read twice. */
+/** The secrets that were read, by path, for each stdin. They are kept because stdin and FIFOs cannot be read twice. */
 const known = new WeakMap<Readable, Map<string, string>>();
 
 async function secretIn(flag: string, path: string, context: InputContext): Promise<string> {

@@ -58,8 +58,8 @@ export const baseUrlOf = ({
  *
  * @param work the function that uses the client, and passes `signal` to each operation
  * @param onlyHere whether a service on another machine needs `--allow-external`, even over `https:`
- * @throws UsageError (as a rejection) for arguments that the client refuses and for an API key that would be sent
- *   unencrypted, Failure for a request that the service refuses
+ * @throws UsageError (as a rejection) for arguments that the client refuses, and for an API key that is missing or
+ *   would be sent unencrypted; Failure (as a rejection) for a request that fails
  */
 export async function callService<Result>(
   context: ServiceContext,
@@ -69,7 +69,7 @@ export async function callService<Result>(
   const baseUrl = baseUrlOf(context);
   const allowExternal = context.options["allow-external"];
   const isPlain = /^http:/i.test(baseUrl);
-  // Unless `onlyHere` is set, the client reports a URL that has no usable address.
+  // Without `onlyHere`, ignores the error of a URL that is invalid or has no address, because the client reports it.
   const target = await resolveTarget("The base URL", baseUrl, allowExternal || !onlyHere).catch(
     (error: unknown) => {
       if (onlyHere) throw error;
@@ -128,7 +128,7 @@ const hints: Readonly<Partial<Record<ErrorCode, string>>> = {
   rate_limited: "Wait, and try again.",
 };
 
-/** The command-line flag for each parameter of the client. */
+/** The name that error texts use for each parameter of the client, in most cases a command-line flag. */
 const flags: Readonly<Record<string, string>> = {
   apiKey: "The API key",
   baseUrl: "--base-url",

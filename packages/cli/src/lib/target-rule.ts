@@ -48,7 +48,8 @@ export function literalAddresses(host: string): readonly Address[] | undefined {
 /**
  * Checks a target against the rule above, and resolves its addresses.
  *
- * @param allowExternal undefined if the command has no `--allow-external`
+ * @param allowExternal whether other addresses than loopback are allowed. Undefined if the command has no
+ *   `--allow-external`, which the error text then does not suggest
  * @throws UsageError (as a rejection) if the rule does not allow it
  */
 export async function resolveTarget(

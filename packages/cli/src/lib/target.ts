@@ -21,7 +21,7 @@ export interface Target {
   readonly lookup: LookupFunction;
   /**
    * Sends a request with these headers, `Host`, `Content-Length` and `Connection`, but no others. Does not follow
-   * redirects.
+   * redirects. Resolves when the headers of the response have arrived.
    */
   readonly send: (outgoing: Outgoing, signal: AbortSignal) => Promise<IncomingMessage>;
   /** Starts a request. The caller writes its body of `length` bytes. */
@@ -29,7 +29,7 @@ export interface Target {
     outgoing: Omit<Outgoing, "body"> & { readonly length: number },
     signal: AbortSignal,
   ) => ClientRequest;
-  /** Returns the target for another path on the same host. */
+  /** Returns the target for another URL on the same host. */
   readonly at: (url: URL) => Target;
 }
 
@@ -39,8 +39,8 @@ export interface Address {
 }
 
 /**
- * The connection options. Each address gets 5 s instead of Node's 250 ms, because a busy machine may need longer even
- * for loopback.
+ * The connection options. The attempt to connect to an address may take 5 s instead of Node's 250 ms before the next
+ * address is tried, because a busy machine may need longer even for loopback.
  */
 const connecting = { agent: false, autoSelectFamilyAttemptTimeout: 5_000 } as const;
 

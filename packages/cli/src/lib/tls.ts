@@ -7,7 +7,8 @@ const codes =
 
 /**
  * Resolves to an error whose message explains why a connection failed, or to the error itself if there is no
- * explanation. A server that uses TLS hangs up on a request in plain text, but so does a server that crashes.
+ * explanation. If an `http:` connection was closed without a response, the explanation names TLS only as one possible
+ * cause, because a server that crashes closes it too.
  */
 export async function explainConnection(error: unknown, url: URL): Promise<unknown> {
   if (!(error instanceof Error) || url.protocol !== "http:" || error.message !== "socket hang up")

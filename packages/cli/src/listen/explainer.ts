@@ -8,15 +8,15 @@ import type { Arrived } from "../schemes/arrived.js";
 const windowMs = 60_000;
 const mostInWindow = 10;
 
-/** Explains the refusal of a request. */
+/** Explains why a request is refused. Resolves to undefined if the limit of explanations is reached. */
 export type Explainer = (
   arrived: Arrived,
 ) => Promise<Pick<RequestExplanation, "mistake"> | undefined>;
 
 /**
- * Returns a function that explains refusals, one at a time and at most ten a minute, if that takes little work. Anyone
- * who can reach the port can cause them, and a full search can take seconds. Above the limit, the function resolves to
- * undefined.
+ * Returns a function that explains refusals: one at a time, at most ten a minute, and only by mistakes that are found
+ * with little work. These limits are necessary because anyone who can reach the port can cause refusals, and a full
+ * search can take seconds.
  *
  * @param now returns the milliseconds of a monotonic clock
  */
@@ -34,7 +34,10 @@ export const createExplainer = (
     return explain({ ...known, body: arrived.body, signature, secrets: secret });
   }, now);
 
-/** Runs calls of `run` one at a time and at most ten a minute. Resolves to undefined above that. */
+/**
+ * Returns a function that calls `run`, one call at a time and at most ten a minute. Above that, it resolves to
+ * undefined without calling it.
+ */
 function limited(run: Explainer, now: () => number = () => performance.now()): Explainer {
   let last: Promise<unknown> = Promise.resolve();
   let started: readonly number[] = [];

@@ -9,7 +9,7 @@ import { deliveryFromSandbox, listFromSandbox } from "../lib/control.js";
 import { baseUrlOf, callService, type ServiceContext } from "../lib/service.js";
 import type { Context } from "../command.js";
 
-/** How long the service may take after Ctrl-C to register or archive the endpoint, in milliseconds. */
+/** The time limit in milliseconds for archiving the endpoint, and for registering it after Ctrl-C. */
 const graceMs = 5_000;
 
 /** Returns a signal that is aborted `graceMs` after `signal`. */
@@ -22,8 +22,8 @@ function afterGrace(signal: AbortSignal): AbortSignal {
 }
 
 /**
- * Registers an endpoint for all event types. A call in progress is completed despite Ctrl-C, so that the endpoint can
- * be archived.
+ * Registers an endpoint for all event types. If Ctrl-C arrives while the service is creating the endpoint, the call may
+ * take `graceMs` more, so that its id becomes known and the endpoint can be archived.
  */
 export async function register(
   context: ServiceContext & Pick<Context, "note">,
@@ -58,16 +58,19 @@ type Listed = Partial<WebhookEndpoint & { readonly secret_hint: MaskedSecret }>;
 const look = (context: ServiceContext): Promise<readonly Listed[]> =>
   callService(context, (client) => listFromSandbox<Listed>(client, "endpoints", context.signal));
 
-/** Returns the failure if a sandbox no longer has the endpoint, or signs with another secret. */
+/**
+ * Returns a failure if the list lacks the endpoint, or if the endpoint is not active or has another secret. Otherwise
+ * returns undefined.
+ */
 function lossIn(all: readonly Listed[], { id, secret }: Registered): Failure | undefined {
   const own = all.find((one) => one.webhook_endpoint_id === id);
   if (own?.status !== "active") return goneFailure(id);
-  // The client masks every member whose name contains `secret`.
+  // The client masks every member whose name contains `secret`, so the text must be revealed.
   const hint = own.secret_hint?.reveal();
   return hint === undefined || hint === `…${secret.slice(-4)}` ? undefined : rotatedFailure(id);
 }
 
-/** Returns the line for another endpoint with this URL. It would receive every event too. */
+/** Returns the note about another endpoint with this URL. The sandbox may send an event to both endpoints. */
 const noteOf = ({ webhook_endpoint_id: id }: Listed) =>
   `${id} has the same URL, probably from a command that was killed. Its deliveries have another signature. Archive it with svc-webhooks endpoints archive ${id}.`;
 
@@ -76,14 +79,16 @@ const isArray = (all: unknown): all is readonly Listed[] => Array.isArray(all);
 const isUnreachable = (error: unknown) =>
   error instanceof Failure && error.code === "connection_failed";
 
-/** The number of looks in a row that fail if the sandbox is not merely being restarted. */
+/** The number of failed polls in a row after which the service counts as down. One may fail while it is restarted. */
 const failedLooks = 2;
 
 /**
- * Looks at the endpoint every `lookMs` milliseconds, and aborts `gone` with a failure when a sandbox no longer has it or
- * has rotated its secret. Names the other endpoints with its URL, and notes when the service stops responding and when
- * it is back. Resolves when there is nothing more to look for: then, when either signal is aborted, and if the first
- * response is not a list, because only a sandbox shows its endpoints.
+ * Polls the service every `lookMs` milliseconds. Aborts `gone` with a failure when a sandbox no longer has the endpoint
+ * or has rotated its secret. Prints a note about each other endpoint with the same URL, and when the service stops
+ * responding or responds again.
+ *
+ * Resolves when it has aborted `gone`, or when either signal is aborted. Also resolves if, before the first list has
+ * arrived, a poll fails for another reason than a failed connection: only a sandbox can list its endpoints.
  */
 export async function watch(
   context: ServiceContext & Pick<Context, "note">,
@@ -121,8 +126,8 @@ export async function watch(
 }
 
 /**
- * Returns why a delivery may have the signature of another secret, if the service shows it, or undefined. If the
- * endpoint is lost, aborts `gone` like {@link watch}.
+ * Resolves to the reason why a delivery may be signed with another secret, or to undefined if the service does not show
+ * one. If the endpoint or its secret was lost, also aborts `gone` like {@link watch}.
  */
 export async function reasonOf(
   context: ServiceContext,
@@ -164,16 +169,16 @@ const rotatedFailure = (id: string) =>
     again,
   );
 
-/** Returns whether the service no longer has the endpoint. */
+/** Returns whether `gone` was aborted because the sandbox no longer has the endpoint, so nothing is left to archive. */
 export const isGone = ({ signal: { reason } }: AbortController): boolean =>
   reason instanceof Failure && reason.code === "endpoint_gone";
 
 /**
- * Archives the endpoint, even after the command was stopped, and notes the result. If that fails, for example because
- * the service has already stopped, the command does not fail.
+ * Archives the endpoint, even after the command was stopped, and prints a note with the result. Does not reject if that
+ * fails, for example because the service has already stopped.
  *
- * @param archived the line for an endpoint that was archived
- * @param kept the line for an endpoint that may still be registered
+ * @param archived the note for an endpoint that was archived
+ * @param kept the note for an endpoint that may still be registered, because archiving failed
  */
 export async function leave(
   context: ServiceContext & Pick<Context, "note">,

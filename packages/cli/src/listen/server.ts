@@ -20,58 +20,62 @@ export interface TargetReply {
   readonly status: number;
   /** The response body, or an empty string if the body is compressed. */
   readonly text: string;
-  /** The outcome code, if the target uses svc-webhooks. */
+  /** The outcome code that an svc-webhooks receiver states in its response. Undefined for any other response. */
   readonly code: OutcomeCode | undefined;
 }
 
 /** One request and its result. */
 export interface Received extends Omit<Captured, "body">, Verified {
-  /** The body of the request. Undefined if it was not read. */
+  /** The body of the request. Undefined if it was too large, or could not be read or verified. */
   readonly body: Buffer | undefined;
   /** The status of the response. */
   readonly status: number;
   readonly target?: TargetReply;
-  /** The reason why the target did not respond, or why the request was not saved. */
+  /** The reason why the target returned no usable response, or why the request was not saved. */
   readonly error?: string | undefined;
 }
 
 export interface ListenOptions {
   readonly port: number;
   readonly sender: Sender;
-  /** Resolves with the secrets of the endpoint at this URL. Deliveries wait until then. */
+  /**
+   * Called with the server's URL as soon as it listens. Resolves to the secrets that verify deliveries to this URL.
+   * Deliveries that arrive earlier wait for them.
+   */
   readonly secretsFor: (url: string) => Promise<readonly Secret[]>;
   readonly maxBytes: number;
   readonly target: Target | undefined;
   /**
-   * Called before the request is forwarded. If it fails, the response is 503. It may resolve to the reason why the
-   * request is not saved, which does not change the response.
+   * Called for every request whose body was read, before the request is forwarded. If it rejects, the response is 503,
+   * and the request is not forwarded. It may resolve to the reason why the request is not saved, which does not change
+   * the response.
    */
   readonly save: (captured: Captured) => Promise<string | undefined>;
-  /** Called after the response. */
+  /** Called after the response has been sent. Not called if `signal` is aborted by then. */
   readonly onReceived: (received: Received) => void;
   readonly signal: AbortSignal;
   /**
-   * How long a connection may take to send its headers, in milliseconds. It is then closed, so that idle connections do
-   * not block others.
+   * How long a client may take to send the headers of a request, in milliseconds. After that, the server closes the
+   * connection, so that idle ones do not use up `maxConnections`. Default: 5,000.
    */
   readonly headersMs?: number;
 }
 
-/** The time limit for a forwarded request, in milliseconds: longer than a sender waits. */
+/** The time limit for a forwarded request, in milliseconds. It is longer than senders wait for a response. */
 const forwardMs = 30_000;
 /** How long a request may take to arrive, in milliseconds. After that, the response is 408. */
 const requestMs = 30_000;
 
 /**
- * The maximum number of connections, each of which may hold a body in memory. Further connections are closed, and their
- * senders try again.
+ * The maximum number of open connections, each of which may hold a body in memory. The server closes further
+ * connections, so that their senders try again.
  */
 const maxConnections = 100;
 
 /** The headers of the target's response that are returned to the sender. */
 const returned = ["content-type", "content-encoding", "retry-after", "location"] as const;
 
-/** The maximum size of a response returned to the sender, in bytes. */
+/** The maximum size of the target's response body, in bytes. If it is larger, the sender gets 502. */
 const mostResponseBytes = 1_048_576;
 
 interface Reply {
@@ -83,7 +87,7 @@ interface Reply {
 }
 
 /**
- * Serves on 127.0.0.1 until `signal` is aborted.
+ * Serves on 127.0.0.1 until `signal` is aborted, and then closes all connections.
  *
  * @throws Failure (as a rejection) `port_unavailable`, and the errors of `secretsFor`
  */
@@ -127,14 +131,14 @@ async function receive(
   const { body, ...verified } = await read(request, { at, headers }, options.maxBytes, verifier);
   const captured = { at, method, path, headers, verdict: verified.verdict };
   const reply = await replyTo({ ...captured, ...verified, body }, options);
-  // The server is stopping and closes the connection, so the sender tries again.
+  // The server is stopping and closes the connection without a response, so the sender tries again.
   if (options.signal.aborted) return;
   respond(request, response, reply);
   const { headers: _headers, body: _body, ...result } = reply;
   options.onReceived({ ...captured, ...verified, body, ...result });
 }
 
-/** Reads the body and verifies it. The verdict is `genuine`, or the code of the problem. */
+/** Reads the body and verifies the request. If the body cannot be read, the verdict is the code of that problem. */
 async function read(
   request: IncomingMessage,
   { at, headers }: Pick<Captured, "at" | "headers">,
@@ -191,7 +195,7 @@ async function replyTo(
 
 type ReceivedBody = Omit<Captured, "body"> & Verified & Pick<Received, "body">;
 
-/** Returns the response of a receiver of the sender, as a handshake needs it. */
+/** Returns the response that a receiver with the sender's scheme would send. In a handshake, its body matters. */
 function ownReply({ outcome }: Judgement): Reply {
   const { body, ...reply } = answer(outcome);
   return { ...reply, body: Buffer.from(body) };

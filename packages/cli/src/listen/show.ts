@@ -18,22 +18,25 @@ export interface ShowOptions {
   readonly explain: Explainer;
   /** The id of the endpoint, if the command has registered it. */
   readonly endpoint: string | undefined;
-  /** Returns why a delivery may have the signature of another secret, or undefined. */
+  /** Resolves to the reason why a delivery may be signed with another secret, or to undefined if none is known. */
   readonly reasonOf: (deliveryId: string | undefined) => Promise<string | undefined>;
-  /** The URL to which genuine deliveries are forwarded. */
+  /** The URL to which genuine deliveries are forwarded. Undefined without `--forward-to`. */
   readonly forwardTo: URL | undefined;
   /** Replaces texts of the request and of the response before they are shown. Default: they are unchanged. */
   readonly redact?: Pick<Redactor, "text"> | undefined;
 }
 
-/** Returns a function that writes the result of a request as a line of text or as JSON. */
+/**
+ * Returns a function that writes the result of a request: with `--json` as one line of JSON, and otherwise as one line
+ * of text and the lines that explain it.
+ */
 export function createShow(
   { json, show, note }: Pick<Context, "json" | "show" | "note">,
   { explain, endpoint, reasonOf, forwardTo, redact }: ShowOptions,
 ): Show {
   const which = endpoint === undefined ? "" : ` ${endpoint}`;
   const unknown = `No known mistake produces this signature. Check that this is the secret of the endpoint${which}, and that nothing changes the body on its way here. ${lookFurther}`;
-  /** Returns a text of somebody else's as it may be shown. */
+  /** Returns a text of the request or the response as it is shown. With `redact`, replaces it unless `isKept(text)`. */
   const shown = <Text extends string | undefined>(text: Text, isKept: (text: string) => boolean) =>
     redact === undefined || text === undefined || isKept(text)
       ? text
@@ -49,7 +52,7 @@ export function createShow(
     const ownId = headerOf(headers, headerNames.deliveryId);
     const type = shown(judgement ? judgement.outcome.type : ownType, isTypeName);
     const id = shown(judgement ? judgement.outcome.deliveryId : ownId, isIdText);
-    // Without a signature of the service, there is nothing to explain.
+    // A missing signature of the service needs no explanation.
     const isExplained = !isGenuine && (judgement !== undefined || verdict !== "signature_missing");
     const explanation =
       body && isExplained ? await explain({ headers, body, at: Date.parse(at) }) : undefined;
@@ -63,7 +66,7 @@ export function createShow(
       return;
     }
     const isRefused = target !== undefined && target.status >= 300;
-    // For the other outcomes, the texts of this command explain more than the responses.
+    // For other outcome codes, the texts of this command explain more than the response body.
     const isOwn = code === undefined || code === "signature_mismatch";
     const genuine = secretId === "previous" ? "genuine, previous secret" : verdict;
     const parts = [
@@ -103,13 +106,13 @@ export function createShow(
 const lookFurther =
   "This command looks only for mistakes that are quickly found, and for changes only of a body of at most 8 KiB. To look for more, run svc-webhooks verify --explain.";
 
-/** The longest text that is redacted, in characters. Much less is shown. */
+/** The number of characters of a text that are redacted. The rest is dropped, because far fewer are shown. */
 const mostText = 16_384;
 
 /**
- * Returns why a receiver of the sender refused a request: what happened, the cause and the fix.
+ * Returns the lines that explain why a receiver refused a request: what happened, the cause and the fix.
  *
- * @param isOwnOnly whether texts that may contain a part of the request are left out
+ * @param isOwnOnly whether to omit texts that may contain a part of the request
  */
 const adviceOf = (
   { outcome, text: { happened, cause, fix }, details }: Judgement,

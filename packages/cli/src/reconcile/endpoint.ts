@@ -2,7 +2,7 @@ import type { Client, WebhookEndpoint } from "@svc-webhooks/client";
 import { Failure, UsageError } from "../errors.js";
 import { listFromSandbox } from "../lib/control.js";
 
-/** The endpoint whose deliveries are compared. Only a sandbox reports more than the id of an endpoint. */
+/** The endpoint whose deliveries are compared. Its URL and status are known only if the service is a sandbox. */
 export type Compared = Pick<WebhookEndpoint, "webhook_endpoint_id"> &
   Partial<Pick<WebhookEndpoint, "url" | "status">>;
 

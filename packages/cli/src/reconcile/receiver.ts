@@ -68,7 +68,9 @@ function isReceiver(value: unknown): value is Records {
   return typeof peek === "function" && claim === undefined;
 }
 
-/** Converts an error of `peek` to one for the command line, with a fix. */
+/**
+ * Converts an error of `peek` to a Failure with a fix. Returns an error about an option other than `body` unchanged.
+ */
 function storeFailure(error: unknown, file: string): unknown {
   const code = codeOf(error);
   if (code === "invalid_option" && (error as ReceiverConfigError).option === "body") {

@@ -10,7 +10,10 @@ export interface Found extends Walked {
   readonly since: Date;
   /** The time that `--since` requests. `since` may be later. */
   readonly sinceRequested: Date;
-  /** The age above which the newest delivery counts as silence, and its text. Undefined: any age is fine. */
+  /**
+   * The value of `--silence`, in milliseconds and as text. There is silence if the newest delivery is older. Undefined:
+   * any age is fine.
+   */
   readonly silence: { readonly ms: number; readonly text: string } | undefined;
   readonly redelivers: boolean;
 }
@@ -20,7 +23,7 @@ export type Problem = "missing" | "lost" | "silence";
 
 const isArchived = ({ endpoint }: Found) => endpoint.status === "archived";
 
-/** Returns the problems of a report, in the order of their table. */
+/** Returns the problems of a report, always in the same order. */
 export function problemsOf(found: Found): readonly Problem[] {
   const { report, silence, isComplete } = found;
   const { newestSentAt } = report;
@@ -69,7 +72,7 @@ export function jsonOf(found: Found): object {
   };
 }
 
-/** Returns the fields, each with its count, its meaning, and the next step if the count is not 0. */
+/** Returns the fields, each with its count, its meaning, and the next step that is printed if the count is not 0. */
 const rowsOf = (found: Found): readonly (readonly [string, number, string, string])[] => {
   const { report } = found;
   return [

@@ -33,7 +33,7 @@ export interface Walked {
   readonly unusable: number;
   /** The service's first message for status 409 (`skipped`), and the first one for any other error (`refused`). */
   readonly messages: { readonly skipped?: string; readonly refused?: string };
-  /** The error that ended the list, the last look at the queue or the redelivery, or the reason of `signal`. */
+  /** The error that ended the list, the second look at the queue or the redelivery, or the reason of `signal`. */
   readonly error?: unknown;
 }
 
@@ -191,8 +191,8 @@ function shower({ since, progress }: Walk) {
 }
 
 /**
- * Looks for lost deliveries once more, because a job may have been stored after the queue was listed, or may have
- * changed its state meanwhile.
+ * Looks for the jobs and records of lost deliveries once more, because a job may have been stored after the queue was
+ * listed, or may have changed its state meanwhile.
  */
 async function lookAgain(
   report: ReconcileReport,

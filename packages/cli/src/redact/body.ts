@@ -13,7 +13,7 @@ export interface BodyText {
 
 /** Returns the text of a body, or the reason why it cannot be redacted, as a whole sentence. */
 export function bodyTextOf(headers: HeaderList, body: Uint8Array): BodyText | string {
-  // Accepts the same values as receivers, because they all mean that the body is not compressed.
+  // These values mean that the body is not compressed. Receivers accept the same ones.
   const encoding = headerOf(headers, "content-encoding") ?? "";
   if (!/^\s*(?:identity|none|utf-?8|[78]bit|binary|)\s*$/i.test(encoding))
     return "Its body is compressed.";

@@ -10,7 +10,7 @@ import { testSecretOf } from "./test-secret.js";
 
 /** Makes fixtures from captured requests. */
 export interface Fixtures {
-  /** The public secret with which the fixtures verify. */
+  /** The receiver's secret that verifies the fixtures. It is publicly known. */
   readonly secret: string;
   /** Resolves to the redacted request, signed again, or to the reason why there is none, as a whole sentence. */
   readonly make: (captured: Captured) => Promise<Captured | string>;

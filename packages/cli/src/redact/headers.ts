@@ -41,10 +41,11 @@ export interface RedactedHeaders {
 }
 
 /**
- * Returns the headers that may be saved: those of the delivery, of the body and of `--keep`. The values of signature
- * headers are removed.
+ * Returns the headers that may be saved: those of the delivery, of the body and of `--keep`. Ids, event types and the
+ * values of `--keep` stay. Other values are replaced, or removed if the scheme reads the header.
  *
- * @param signature the names of the headers that the sender signs with, in lower case
+ * @param signature the names of the headers that the scheme reads, in lower case. The first contains the signature,
+ *   which is always removed
  */
 export function redactedHeaders(
   headers: HeaderList,
@@ -77,7 +78,10 @@ export function redactedHeaders(
   return { headers: written, ids };
 }
 
-/** Returns the headers with a new signature in the places of the old one, and with the right `Content-Length`. */
+/**
+ * Returns the headers with a new signature and the right `Content-Length`. A header that the signature needs replaces
+ * the old one in its place, or is appended.
+ */
 export function signedHeaders(
   headers: HeaderList,
   signature: Readonly<Record<string, string>>,

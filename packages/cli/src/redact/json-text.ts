@@ -23,11 +23,12 @@ const outside: Container = { name: undefined, object: -1, keptBy: undefined, isO
 const numberText = /[-\d.eE+]+/y;
 
 /**
- * Rewrites tokens of a JSON text. Everything else keeps its characters: white space, escapes, the digits of numbers,
- * and names that occur twice. Works without recursion, so that the text may have any depth.
+ * Rewrites tokens of a JSON text. Everything that is not rewritten keeps its characters, including white space,
+ * escapes, the digits of numbers, and names that occur twice. Works without recursion, so that the text may have any
+ * depth.
  *
  * @param text must be JSON
- * @param keeps returns whether everything in members with this name stays
+ * @param keeps returns whether members with this name stay. The name is then the `keptBy` of all tokens in the member
  */
 export function rewriteJson(
   text: string,

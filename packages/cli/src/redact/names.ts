@@ -6,7 +6,7 @@ export const spelled = (name: string): string =>
     .replaceAll(/[\s-]/g, "_")
     .toLowerCase();
 
-/** Members whose values are an enumeration for every sender, because the schemes read event types from them. */
+/** Names of members whose values come from a fixed set, because senders put the types of events and objects there. */
 const structural: ReadonlySet<string> = new Set([
   "type",
   "object",
@@ -15,14 +15,14 @@ const structural: ReadonlySet<string> = new Set([
   "action",
 ]);
 
-/** Members that contain the time of an event. A time under any other name may be personal, such as a date of birth. */
+/** Names of members that contain times of events. A time under another name may be personal, such as a birth date. */
 const times: ReadonlySet<string> = new Set(
   "created created_at updated updated_at timestamp occurred_at sent_at delivered_at event_time webhook_timestamp".split(
     " ",
   ),
 );
 
-/** The most characters of a listed name. Longer names are not compared, because that would be slow in long lists. */
+/** The maximum length of a name that is looked up, in characters. For longer names, `spelled` would be slow. */
 const mostName = 64;
 
 const has = (names: ReadonlySet<string>, name: string): boolean =>

@@ -6,9 +6,9 @@ import { isStructural, isTime, spelled } from "./names.js";
 import { createSubstitutes, isMoment } from "./substitutes.js";
 
 export interface RedactorOptions {
-  /** Names whose values stay, with everything in them. Any spelling matches: `customerRef` is `customer_ref`. */
+  /** Names whose values stay, with everything in them. `customerRef` matches `customer_ref` too. Default: none. */
   readonly keep?: readonly string[];
-  /** The names and values that schemas declare. */
+  /** The names and values that schemas declare. Default: none. */
   readonly vocabulary?: Vocabulary;
   /** The key of the substitutes. Default: a random key, which is not stored. */
   readonly key?: Uint8Array;
@@ -21,8 +21,8 @@ export interface Kept {
 }
 
 /**
- * Replaces every text and number that is not on the list of values that stay. One redactor replaces equal values with
- * equal substitutes.
+ * Replaces texts and numbers, except values that `keep` or the vocabulary lists, event types, times of events, the
+ * sender's ids, and the numbers 0 and 1. One redactor replaces equal values with equal substitutes.
  */
 export interface Redactor {
   /**
@@ -73,7 +73,7 @@ export function createRedactor({
   const isKnownName = (name: string) =>
     vocabulary.values.has(name) || vocabulary.names.has(name) || isStructural(name) || isTime(name);
 
-  /** Returns the positions of the objects that are maps, because at least one of their names is data. */
+  /** Returns the positions of the objects that count as maps: at least one name does not look like a field's name. */
   function mapsIn(text: string): ReadonlySet<number> {
     const maps = new Set<number>();
     rewriteJson(text, keeps, ({ type, value, object, keptBy }) => {

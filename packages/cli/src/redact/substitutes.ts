@@ -3,11 +3,14 @@ import { isIPv4, isIPv6 } from "node:net";
 
 /** Replaces values with substitutes of the same shape. Equal values get equal substitutes if the key is equal too. */
 export interface Substitutes {
-  /** Replaces a text as a whole. */
+  /** Replaces a text, unless it is only white space. */
   readonly text: (value: string) => string;
-  /** Replaces the name of an entry in a map. A short name becomes longer, so that two entries do not become one. */
+  /** Replaces the name of an entry in a map. A short name becomes longer, so that two names do not become equal. */
   readonly entry: (value: string) => string;
-  /** Replaces the digits of a number. Its integer part does not grow, so that a schema's limits still hold. */
+  /**
+   * Replaces the digits of a number. Its integer part does not grow, so that a schema's upper limit still holds. 0 and
+   * 1 stay, because they may be flags.
+   */
   readonly number: (value: string) => string;
 }
 
@@ -22,7 +25,7 @@ const numericDate = /^\d{1,2}([./-])\d{1,2}\1\d{4}$/;
 const url = /^(https?|wss?):\/\/./i;
 const email = /^[^\s@/]{1,64}@[^\s@/]{1,255}$/;
 
-/** The prefixes of the service's ids. */
+/** Matches the prefix of an id of the service. */
 const idPrefix = /^(?:msg|send|we|evt|dlv|sub|dom|src)_(?=[A-Za-z\d]+$)/;
 
 /** Returns whether a text is a date with a time of day, or seconds or milliseconds since 1970 in this century. */
@@ -38,14 +41,16 @@ export function createSubstitutes(key: Uint8Array): Substitutes {
 
   const bytes = (value: string, length: number): Buffer => {
     const blocks = [hash(value)];
-    // Makes each block from the block before it, because hashing the value for every block takes quadratic time.
+    // Makes each block from the block before it: to hash the value for every block would take quadratic time.
     while (blocks.length * 32 < length) blocks.push(hash(blocks.at(-1) ?? ""));
     return Buffer.concat(blocks).subarray(0, length);
   };
 
   const hex = (value: string) => bytes(value, 6).toString("hex");
 
-  /** Runs `make` with new bytes until the result differs from the value. After `mostRounds`, repeats a letter. */
+  /**
+   * Calls `make` with new bytes until its result differs from the value. After `mostRounds`, returns a letter repeated.
+   */
   const different = (
     value: string,
     make: (stream: Buffer) => string,
@@ -111,13 +116,13 @@ export function createSubstitutes(key: Uint8Array): Substitutes {
   };
 }
 
-/** The number of rounds after which a text, such as a single letter, counts as too short to differ. */
+/** The number of rounds after which `different` gives up. */
 const mostRounds = 50;
 
-/** The number of letters and digits from which two names of entries do not get the same substitute by chance. */
+/** Names of entries with at least this many letters and digits hardly ever get equal substitutes. */
 const shortestEntry = 12;
 
-/** The number of digits that decide whether a number is less. A JavaScript number is exact up to 15 digits. */
+/** The number of leading digits that make the substitute smaller. A JavaScript number is exact up to 15 digits. */
 const comparedDigits = 15;
 
 /** Returns a smaller integer with the same number of digits, or one digit fewer for a power of ten. 0 and 1 stay. */
@@ -184,7 +189,10 @@ function hexLike(value: string, stream: Buffer): string {
 const marks = /[!-/:-@[-`{-~]/g;
 const markRuns = new RegExp(`${marks.source}{3,}`, "g");
 
-/** Replaces punctuation that is content, as in a password, with letters: three or more in a row, or most of a text. */
+/**
+ * Replaces punctuation that may be content, as in a password, with letters: all of it if it is more than half of the
+ * text, and otherwise three or more marks in a row, except `://`.
+ */
 function withoutMarks(value: string): string {
   const { length } = value.replaceAll(/\s/g, "");
   return (value.match(marks)?.length ?? 0) * 2 > length
@@ -192,7 +200,7 @@ function withoutMarks(value: string): string {
     : value.replaceAll(markRuns, (run) => (run === "://" ? run : "x".repeat(run.length)));
 }
 
-/** Replaces letters, digits and everything that is not ASCII. Removes combining marks and format characters. */
+/** Replaces all characters except white space and ASCII punctuation. Removes combining marks and format characters. */
 function alike(word: string, stream: Buffer): string {
   let isFirst = true;
   const characters = Array.from(word, (character, index) => {

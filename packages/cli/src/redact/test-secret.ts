@@ -1,7 +1,7 @@
 import { createECDH, createHash, createPrivateKey, createPublicKey } from "node:crypto";
 import type { Sender } from "@svc-webhooks/schemes/senders";
 
-/** The keys of redacted requests. They are public, so they must not protect anything real. */
+/** The keys of redacted requests. They are publicly known, so they must not protect anything real. */
 export interface TestSecret {
   /** The receiver's secret. */
   readonly secret: string;

@@ -1,6 +1,6 @@
 import type { SenderMistake } from "@svc-webhooks/explain/senders";
 
-/** Returns the fix of a mistake for readers of the command line. */
+/** Returns the fix of a mistake, worded for users of the command line. */
 export function remedyOf({ id, remedy, sender, body_difference }: SenderMistake): string {
   if (sender !== undefined) {
     return `Use --scheme ${sender}, and the ${sender} scheme in the receiver.`;

@@ -7,7 +7,7 @@ import { bodyOptions, readBody } from "../lib/read.js";
 import type { HeaderList } from "../lib/target.js";
 import { timeOf } from "./time.js";
 
-/** A request of a sender. */
+/** A request as it arrived from a sender. */
 export interface Arrived {
   readonly headers: HeaderList;
   readonly body: Uint8Array;
@@ -45,9 +45,10 @@ export const arrivedOptions = {
 type ArrivedContext = Context<typeof arrivedOptions>;
 
 /**
- * Reads a request from `--capture`, or from `--header` and the body.
+ * Reads a request from `--capture`, or from `--header` and the body. The time of arrival is that of `--at`, by default
+ * that of the captured request, or now.
  *
- * @throws UsageError (as a rejection) if neither is given, both are, or one is not well-formed
+ * @throws UsageError (as a rejection) unless exactly one of the two is given, and if an option or the input is invalid
  */
 export async function readArrived(context: ArrivedContext): Promise<Arrived> {
   const { header, at, capture, body } = context.options;
@@ -68,12 +69,12 @@ export async function readArrived(context: ArrivedContext): Promise<Arrived> {
       "Add --header 'Name: value' for each header of the sender, or --capture <file>.",
     );
   }
-  // `sign` prints one header per line.
+  // One value may contain several headers, because `sign` prints one header per line.
   const headers = header.flatMap((text) => text.split(/\r?\n/).filter(Boolean)).map(headerIn);
   return { headers, body: await readBody(context), at: time ?? Date.now() };
 }
 
-/** Parses `Name: value`. The value may be anything: the scheme judges it. */
+/** Parses a header of the form `Name: value`. Accepts any value, because the scheme checks it. */
 function headerIn(text: string): HeaderList[number] {
   const [, name, value = ""] = /^([\w!#$%&'*+.^`|~-]{1,256}):[ \t]*([^]*?)[ \t]*$/.exec(text) ?? [];
   if (name !== undefined) return [name, value];

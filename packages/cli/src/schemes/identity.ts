@@ -10,8 +10,8 @@ export interface Identity {
 }
 
 /**
- * Returns the id and the type that the sender gave a request, without verifying it. Both are undefined if the scheme
- * finds none.
+ * Resolves to the delivery id and the event type of a request, without verifying its signature. A part that the scheme
+ * does not find is undefined. If the scheme throws, both are.
  */
 export async function identityOf(
   scheme: Scheme,

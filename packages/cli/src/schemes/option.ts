@@ -10,14 +10,15 @@ export const schemeOption = {
   },
 } as const;
 
-/** Returns the sender that `--scheme` names. Default: the service. The names are checked before. */
+/** Returns the sender that `--scheme` names, or the service without `--scheme`. The name has been checked before. */
 export const senderOf = ({ scheme }: { readonly scheme: string | undefined }): Sender =>
   scheme === undefined ? service : senders[scheme as SenderName];
 
 /**
- * Rejects options that have no effect without `--scheme`.
+ * Rejects options that have no effect without `--scheme`. Called only if that option is not given.
  *
- * @throws UsageError if one of them is given
+ * @param given the values by option: undefined, `false` and an empty list count as not given
+ * @throws UsageError if one of the options is given
  */
 export function assertWithScheme(given: Readonly<Record<string, unknown>>): void {
   for (const [name, value] of Object.entries(given)) {

@@ -4,7 +4,8 @@ import type { Sender } from "@svc-webhooks/schemes/senders";
 import { requireSecret } from "../lib/secret.js";
 
 /**
- * Returns the key of a secret: the bytes that the scheme makes from it, otherwise the text.
+ * Returns the key of a secret: the result of the scheme's `keyBytes`, or the text itself if the scheme has no
+ * `keyBytes`.
  *
  * @param name the secret's name in the text of an error
  * @throws ReceiverConfigError `invalid_secret` for a secret that the scheme refuses
@@ -13,10 +14,11 @@ export const keyOf = (scheme: Scheme, secret: string, name = "secret"): string |
   scheme.keyBytes?.(secret, name) ?? secret;
 
 /**
- * Reads the secret to sign with: that of the receiver, or the sender's private key.
+ * Reads the secret that signs: the receiver's secret, or the sender's private key if the receiver has a public key.
  *
- * @throws UsageError (as a rejection) if it is missing
- * @throws ReceiverConfigError (as a rejection) `invalid_secret` for a secret that the receiver would refuse
+ * @throws UsageError (as a rejection) if it is missing or cannot be read
+ * @throws ReceiverConfigError (as a rejection) `invalid_secret` for a secret that the receiver would refuse. A private
+ *   key is not checked
  */
 export async function requireSigningSecret(
   context: Parameters<typeof requireSecret>[0],
@@ -27,11 +29,11 @@ export async function requireSigningSecret(
   return secret;
 }
 
-/** @throws ReceiverConfigError (as a rejection) like {@link requireSigningSecret} */
+/** @throws ReceiverConfigError (as a rejection) `invalid_secret`, like {@link requireSigningSecret} */
 export async function assertSigningSecret(secret: string, { scheme, key }: Sender): Promise<void> {
   if (key !== "public") await sign("", keyOf(scheme, secret));
 }
 
-/** Resolves to the fingerprint of the secret that signs. */
+/** Resolves to the fingerprint of the secret that signs: of its key, or of the text of a private key. */
 export const signingFingerprint = (secret: string, { scheme, key }: Sender): Promise<string> =>
   fingerprint(key === "public" ? secret : keyOf(scheme, secret));

@@ -10,9 +10,10 @@ import { identityOf } from "./identity.js";
 import { requireSigningSecret } from "./signing-secret.js";
 import { senderOf, type schemeOption } from "./option.js";
 
-/** How captured requests are sent again. */
+/** Determines the headers with which captured requests are sent again, and their delivery ids. */
 export interface Source {
   readonly headersOf: (captured: Captured) => Promise<HeaderList>;
+  /** Resolves to the delivery id, or to undefined if the request has none. */
   readonly idOf: (captured: Captured) => Promise<string | undefined>;
 }
 
@@ -23,7 +24,10 @@ type SourceContext = Context<
     }
 >;
 
-/** Returns a function that notes once that a request is one of another sender, whose headers are not sent. */
+/**
+ * Returns a function that prints a note for the first request that has the signature header of another sender and no
+ * `X-SVC-Signature`. Without `--scheme`, the headers of that sender are not sent.
+ */
 function noteOther({ note }: SourceContext): (captured: Captured) => void {
   let isNoted = false;
   return ({ headers }) => {
@@ -36,10 +40,11 @@ function noteOther({ note }: SourceContext): (captured: Captured) => void {
 }
 
 /**
- * Returns the source that the options select.
+ * Resolves to the source that the options select. With `--resign`, its headers contain a new signature.
  *
- * @throws UsageError (as a rejection) for `--resign` without a secret, and for a secret without `--resign`
- * @throws ReceiverConfigError (as a rejection) `invalid_secret` for a secret that the receiver would refuse
+ * @throws UsageError (as a rejection) for `--resign` without a readable secret, and for a secret without `--resign`
+ * @throws ReceiverConfigError (as a rejection) `invalid_secret` for a secret that the receiver would refuse. A private
+ *   key is not checked
  */
 export async function sourceOf(context: SourceContext): Promise<Source> {
   const { options } = context;

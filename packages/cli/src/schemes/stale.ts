@@ -1,7 +1,11 @@
 import type { Scheme } from "@svc-webhooks/core";
 import { objectIn } from "../lib/json-in.js";
 
-/** Returns whether a request that a sender has signed is stale for a receiver whose clock shows this time. */
+/**
+ * Resolves to whether a receiver refuses a signed request as `signature_stale`.
+ *
+ * @param at the time that the receiver's clock shows, in epoch milliseconds
+ */
 export async function isStaleAt(
   scheme: Scheme,
   headers: Readonly<Record<string, string>>,

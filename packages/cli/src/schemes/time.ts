@@ -2,12 +2,13 @@ import { UsageError } from "../errors.js";
 
 const iso = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)$/;
 
-/** Returns whether a day exists: `Date.parse` accepts 30 February as the 2nd of March. */
+/** Returns whether a date exists in the calendar, because `Date.parse` accepts 30 February as a day in March. */
 const isDay = (date: string): boolean => new Date(date).getUTCDate() === Number(date.slice(-2));
 
 /**
- * Parses a time: ISO 8601 with a time zone, or epoch seconds. Returns epoch milliseconds.
+ * Parses a date and time in ISO 8601 with a time zone, or epoch seconds. Returns epoch milliseconds.
  *
+ * @param flag the option, for the text of the error
  * @throws UsageError for any other text
  */
 export function timeOf(flag: string, text: string): number {

@@ -6,18 +6,21 @@ import type { Arrived } from "./arrived.js";
 
 /** The result of a verification. */
 export interface Verified {
-  /** `genuine`, or the code of the problem. */
+  /** `genuine`, or the outcome code of the problem. */
   readonly verdict: string;
-  /** The id of the secret that the signature was made with, if the request is genuine. */
+  /** The id of the secret that made the signature. Undefined unless the request is genuine. */
   readonly secretId?: string | undefined;
-  /** The outcome in a receiver of the sender that `--scheme` names. */
+  /** The outcome in a receiver with the scheme of `--scheme`. Absent without it, and if the body could not be read. */
   readonly judgement?: Judgement;
 }
 
 /** Verifies the deliveries of one sender. */
 export type Verifier = (arrived: Arrived) => Promise<Verified>;
 
-/** Returns the verifier of a sender. Only the signature of the service's deliveries is verified. */
+/**
+ * Returns the verifier of a sender's deliveries. For the service, it verifies only the signature. For any other sender,
+ * it passes the delivery to a receiver, which also checks the rest, such as the signed time.
+ */
 export const verifierOf =
   (sender: Sender, secrets: readonly Secret[]): Verifier =>
   async (arrived) => {

@@ -73,7 +73,7 @@ export interface OwnDatabase {
   readonly notCompared: () => Promise<readonly string[]>;
   /** Ends the leases in our store's tables. Resolves to whether the database has such tables. */
   readonly endLeases: () => Promise<boolean>;
-  /** Advances all sequences, so that they continue at higher values. */
+  /** Advances each sequence by 1,000 increments, unless it would exceed its limits. */
   readonly shift: () => Promise<void>;
   readonly drop: () => Promise<void>;
 }
@@ -223,7 +223,9 @@ const settingsOf = `
 
 const parameterOf = (name: string) => name.split(".").map(quoted).join(".");
 
-/** Returns a setting's value as SQL. PostgreSQL stores lists of names with quotes, so only other values are quoted. */
+/**
+ * Returns a setting's value as SQL. Quotes it unless it is a list of names, which PostgreSQL stores with their quotes.
+ */
 function valueOf(parameter: string, value: string): string {
   const isList = /^(?:search_path|temp_tablespaces|\w+_preload_libraries)$/.test(parameter);
   if (isList && value !== '""') return value;
@@ -257,7 +259,9 @@ async function copySettings(
 const lackingText = (variable: string, setting: string, reason: string): string =>
   `The copies of the database in ${variable} lack its setting ${setting}: ${reason}.`;
 
-/** @throws Failure (as a rejection) `foreign_server` if a copy has a foreign server, and so may use real tables */
+/**
+ * @throws Failure (as a rejection) `foreign_server` if a copy has a foreign server, through which it uses real tables
+ */
 async function assertSelfContained(client: Client, variable: string): Promise<void> {
   const { rows } = await client.query("select srvname from pg_foreign_server order by 1");
   if (rows.length === 0) return;
@@ -272,7 +276,7 @@ async function assertSelfContained(client: Client, variable: string): Promise<vo
 /** Matches the names of the databases that all runs create, and captures the owner. */
 const ofRuns = new RegExp(`^${databasePrefix}(${ownerPattern})_[0-9a-f]{6}_(?:base|\\d+)$`);
 
-/** Drops the databases that killed runs have left, and resolves to their number. */
+/** Drops the databases that killed runs of this machine have left, and resolves to their number. */
 async function dropLeft(admin: Client): Promise<number> {
   const { rows } = await admin.query(
     "select datname from pg_database where starts_with(datname, $1)",

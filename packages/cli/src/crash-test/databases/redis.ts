@@ -41,7 +41,8 @@ const hasProgram = (): boolean =>
  * Provides a Redis server for each history: one that this command starts, or else the named one if its database is
  * empty.
  *
- * @throws Failure (as a rejection) `redis_not_empty` if there is no `redis-server`, and the named server has keys
+ * @throws Failure (as a rejection) if there is no `redis-server`: `redis_not_empty` if the named database has keys, or
+ *   `redis_unreachable`
  */
 export async function redisServers(
   through: Through,

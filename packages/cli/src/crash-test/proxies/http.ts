@@ -30,7 +30,10 @@ export interface HttpServerOptions {
   /** The path of the service's URL. Its parts that may be secret are masked in the names of exchanges. */
   readonly path: string;
   readonly respond: (request: HttpRequest) => Promise<HttpResponse>;
-  /** Whether only a body's digest is kept, so that its length has no limit. `respond` gets no body. Default: false. */
+  /**
+   * Whether to keep only a body's digest, so that its length has no limit. `respond` then gets an empty body. Default:
+   * false.
+   */
   readonly ignoresBody?: boolean | undefined;
 }
 

@@ -32,7 +32,10 @@ export interface PostgresProxy extends Listening {
   readonly breakTransactions: () => void;
 }
 
-/** Starts a proxy to one database. An exchange ends with `Query` or `Sync`, and its reply with `ReadyForQuery`. */
+/**
+ * Starts a proxy to one database. The client's part of an exchange ends with `Query`, `Sync` or `FunctionCall`, and the
+ * reply with `ReadyForQuery`.
+ */
 export async function postgresProxy(options: PostgresProxyOptions): Promise<PostgresProxy> {
   const sockets = new Set<Socket>();
   const connections = new Set<Connection>();
@@ -51,8 +54,8 @@ interface Unit {
   readonly bytes: Buffer[];
   readonly texts: string[];
   /**
-   * Whether the exchange began with a `Flush`: the client waits for parts of the reply before it sends more messages,
-   * so both are forwarded as they arrive.
+   * Whether the client sent a `Flush` in the exchange: it then waits for parts of the reply before it sends more
+   * messages, so both are forwarded as they arrive.
    */
   isStreaming: boolean;
   /** Whether the first messages were sent to the server. */

@@ -70,7 +70,9 @@ const ofConnection =
 const repeating =
   /^(?:INCR|INCRBY|INCRBYFLOAT|DECR|DECRBY|APPEND|[LR]PUSHX?|XADD|PUBLISH|HINCRBY|HINCRBYFLOAT|ZINCRBY)$/;
 
-/** Returns the facts about a command. Its name includes the start of its key, up to the first `:` or `{`. */
+/**
+ * Returns the facts about a command. Its name includes the start of its key, up to `:` or `{`, if that is a plain word.
+ */
 export function factsOfCommand(words: readonly string[]) {
   const [command = "", first = "", , third = ""] = words;
   const name = command.toUpperCase();

@@ -4,7 +4,10 @@ import { listening, type Listening } from "./listening.js";
 
 /**
  * Starts the proxy that `HTTP_PROXY` and `HTTPS_PROXY` of a process name. It refuses and reports all requests, except
- * those to this command's own ports, which it forwards for clients that ignore `NO_PROXY`.
+ * plain HTTP requests to this command's own ports, which it forwards for clients that ignore `NO_PROXY`.
+ *
+ * @param ownPorts returns those ports
+ * @param onRefused called with a phrase for each refused request
  */
 export function refusingProxy(
   ownPorts: () => readonly number[],

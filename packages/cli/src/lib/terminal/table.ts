@@ -12,8 +12,8 @@ interface TableOptions {
 }
 
 /**
- * Formats untrusted texts as a table with column names. On a terminal that is too narrow, the first column that does
- * not fit is cut, and those after it are left out.
+ * Formats untrusted texts as a table with column names. On a terminal that is too narrow, columns get their width in
+ * the order of their importance. The first one that does not fit is cut, and less important ones are left out.
  */
 export const table = (
   names: readonly string[],
@@ -59,8 +59,8 @@ export function tableInParts(
 }
 
 /**
- * Returns the width of each column, or 0 if the column does not fit. Leaves two spaces between columns. The first
- * column in `first` always fits.
+ * Returns the width of each column, or 0 if the column is left out. Leaves two spaces between columns. Never cuts the
+ * first column in `first`.
  */
 function fitting(
   names: readonly string[],
