@@ -1,5 +1,5 @@
-import { cpSync, mkdirSync, readdirSync, symlinkSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { cpSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { node, outsideDirectory, root } from "@svc-webhooks/kit/programs";
 import { listen } from "@svc-webhooks/kit/servers";
 import { describe, expect, test } from "vitest";
@@ -44,9 +44,9 @@ test("a port that is taken is reported in one line", async () => {
   expect(stderr).toMatch(/^svc-webhooks mcp: [^\n]*\n$/);
 });
 
-const outside = outsideDirectory();
-
-test("without the package, it prints the line that installs it, and exits with 1", async () => {
+/** Runs `mcp --list` from a copy of the command whose `@svc-webhooks/mcp` is `mcp`, or missing. */
+async function listFromCopy(mcp?: (folder: string) => void) {
+  const outside = outsideDirectory();
   const copy = join(outside, "cli");
   for (const part of ["bin", "dist", "package.json"])
     cpSync(join(root, "packages/cli", part), join(copy, part), { recursive: true });
@@ -54,10 +54,23 @@ test("without the package, it prints the line that installs it, and exits with 1
   mkdirSync(scope, { recursive: true });
   const packages = readdirSync(join(root, "packages")).filter((name) => !/^_|^mcp$/.test(name));
   for (const name of packages) symlinkSync(join(root, "packages", name), join(scope, name));
-  const { exitCode, stdout, stderr } = await node(
-    [join(copy, "bin/svc-webhooks.js"), "mcp", "--list"],
-    { cwd: dirname(copy) },
-  );
+  mcp?.(join(scope, "mcp"));
+  return node([join(copy, "bin/svc-webhooks.js"), "mcp", "--list"], { cwd: copy });
+}
+
+test("names a missing dependency of the package, not the package", async () => {
+  const { exitCode, stderr } = await listFromCopy((folder) => {
+    mkdirSync(folder);
+    writeFileSync(join(folder, "package.json"), '{"type":"module","exports":"./index.js"}');
+    writeFileSync(join(folder, "index.js"), 'import "no-such-dependency";');
+  });
+  expect(exitCode).toBe(1);
+  expect(stderr).toContain("no-such-dependency");
+  expect(stderr).not.toContain("npm install");
+});
+
+test("without the package, it prints the line that installs it, and exits with 1", async () => {
+  const { exitCode, stdout, stderr } = await listFromCopy();
   expect([exitCode, stdout]).toEqual([1, ""]);
   expect(stderr).toBe(
     "svc-webhooks mcp: This command requires the package @svc-webhooks/mcp, which is not installed. Install it next to svc-webhooks: npm install --save-dev @svc-webhooks/mcp.\n",

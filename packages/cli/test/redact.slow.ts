@@ -5,6 +5,7 @@ import { verify } from "@svc-webhooks/core";
 import { emailEvents } from "@svc-webhooks/events";
 import { root } from "@svc-webhooks/kit/programs";
 import { senders, service } from "@svc-webhooks/schemes/senders";
+import { freePort } from "@svc-webhooks/kit/free-port";
 import { until } from "@svc-webhooks/kit/until";
 import { testPosix } from "@svc-webhooks/kit/systems";
 import { describe, expect, test } from "vitest";
@@ -601,6 +602,18 @@ describe("listen --save --redact", () => {
       [200, "The request was not saved. Its body is neither JSON nor an HTML form."],
       [401, expect.stringMatching(/not saved\. It was not accepted as genuine/)],
     ]);
+  });
+
+  test("shows that it saved nothing even if the target is not running", async () => {
+    const file = newFile("fixtures.jsonl");
+    const to = `http://127.0.0.1:${await freePort()}`;
+    const { url, received } = await listening(["--forward-to", to, "--save", file, "--redact"]);
+    await deliver(url, "<zoe/>");
+    await until(() => received().length === 1, "the delivery is shown");
+    expect(received()[0]).toMatchObject({
+      status: 502,
+      error: expect.stringMatching(/^The target returned no .* The request was not saved\./),
+    });
   });
 
   test.each([

@@ -287,6 +287,12 @@ async function keysOf(
     const { secret, signingSecret } = await sender.testKeys();
     return { signing: conceal(signingSecret), server: conceal(secret) };
   }
+  if (sender.key === "public") {
+    throw new UsageError(
+      `--scheme ${sender.name} signs with a private key, which the server must not get.`,
+      `Unset ${name}: the server then gets a new public key there.`,
+    );
+  }
   const secret = conceal(value);
   await assertSigningSecret(secret, sender);
   return { signing: secret, server: secret };

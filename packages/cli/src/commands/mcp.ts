@@ -126,5 +126,5 @@ async function load(): Promise<McpModule> {
 const isMissing = (error: unknown): boolean => {
   const { code, message } = error as NodeJS.ErrnoException;
   const codes = ["MODULE_NOT_FOUND", "ERR_MODULE_NOT_FOUND"];
-  return codes.includes(code ?? "") && message.includes(name);
+  return codes.includes(code ?? "") && message.includes(`'${name}'`);
 };

@@ -165,32 +165,38 @@ async function replyTo(
 ): Promise<Reply> {
   const { verdict } = captured;
   if (body === undefined) return { status: verdict === "body_too_large" ? 413 : 400 };
-  let unsaved: string | undefined;
+  let note = "";
   try {
-    unsaved = await save({ ...captured, body });
+    const unsaved = await save({ ...captured, body });
+    if (unsaved !== undefined) note = `The request was not saved. ${unsaved}`;
   } catch (error) {
     // 503 makes the sender try again, so nothing is lost.
     return { status: 503, error: `The request was not saved: ${messageOf(error)}.` };
   }
-  const note = unsaved === undefined ? {} : { error: `The request was not saved. ${unsaved}` };
   const isGenuine = verdict === "genuine";
-  if (!isGenuine || !target) {
-    return { ...(judgement ? ownReply(judgement) : { status: isGenuine ? 200 : 401 }), ...note };
+  const headers = passedHeaders(captured.headers, sender);
+  const own = (): Reply => (judgement ? ownReply(judgement) : { status: isGenuine ? 200 : 401 });
+  const reply =
+    isGenuine && target
+      ? await forward({ ...captured, headers, body }, target, signal).catch(failedReply)
+      : own();
+  const error = [reply.error, note].filter(Boolean).join(" ");
+  return error === "" ? reply : { ...reply, error };
+}
+
+/** Returns the response to a delivery that could not be forwarded. */
+function failedReply(error: unknown): Reply {
+  if (error instanceof Error && error.name === "TimeoutError") {
+    return { status: 504, error: `The target did not respond within ${forwardMs / 1_000} s.` };
   }
-  try {
-    const headers = passedHeaders(captured.headers, sender);
-    return { ...(await forward({ ...captured, headers, body }, target, signal)), ...note };
-  } catch (error) {
-    if (error instanceof Error && error.name === "TimeoutError") {
-      return { status: 504, error: `The target did not respond within ${forwardMs / 1_000} s.` };
-    }
-    const fix = isRefusal(error) ? " Start the receiver, or check --forward-to." : "";
-    if (error instanceof ConnectionError) {
-      return { status: 502, error: `The target returned no usable response. ${error.message}` };
-    }
-    const text = `The target returned no usable response: ${messageOf(error)}.`;
-    return { status: 502, error: text + fix };
+  if (error instanceof ConnectionError) {
+    return { status: 502, error: `The target returned no usable response. ${error.message}` };
   }
+  const fix = isRefusal(error) ? " Start the receiver, or check --forward-to." : "";
+  return {
+    status: 502,
+    error: `The target returned no usable response: ${messageOf(error)}.${fix}`,
+  };
 }
 
 type ReceivedBody = Omit<Captured, "body"> & Verified & Pick<Received, "body">;

@@ -19,6 +19,7 @@ const env = {
   SEARCH_URL: "amqp://me:hidden@localhost:9/app",
   CACHE_URL: "rediss://localhost",
   MYSQL_HOST: "mysql.example.com",
+  KEY: "hidden",
 };
 
 test.each([
@@ -62,6 +63,11 @@ test.each([
     /--scheme needs --secret-env\. Pass the variable/,
   ],
   ["Linear", ["--scheme=linear", "--secret-env=KEY"], /linear is not supported: .*crashTest\(\)/],
+  [
+    "a private key for the server",
+    ["--scheme=discord", "--secret-env=KEY"],
+    /discord signs with a private key, .* Unset KEY: the server then gets a new public key there/,
+  ],
   [
     "a secret in place of a name",
     ["--secret-env=whsec_abc"],
