@@ -1,6 +1,6 @@
 export type ClockMode = "real" | "manual" | "accelerated";
 
-/** Identifies the record that scheduled work belongs to, for display. */
+/** The kind of some scheduled work, and the id of the record that it belongs to. */
 export interface DueItem {
   readonly kind: "attempt" | "send" | "timeout" | "delay";
   readonly id: string;
@@ -11,17 +11,24 @@ export interface SandboxClock {
   readonly mode: ClockMode;
   /** Returns the clock's time, in epoch milliseconds. */
   readonly now: () => number;
-  /** The clock's offset from real time in real mode, in milliseconds. 0 in the other modes. */
+  /**
+   * How far the clock is ahead of real time in real mode, in milliseconds; negative if behind. 0 in the other modes.
+   */
   readonly offsetMs: number;
+  /** The time of the next scheduled item, in epoch milliseconds, or undefined if nothing is scheduled. */
   readonly nextDue: number | undefined;
   /**
    * Moves time forward by `ms` and runs all work that becomes due, each item at its own time. Resolves when that work
-   * has finished. For each receiver, the clock waits at most `patienceMs` of real time (a clock option, 1,000 by
-   * default), so advancing by 15 s or more times out an attempt that takes longer (A-10). Raise `patienceMs` for a slow
-   * receiver. Rejects with RangeError if `ms` is negative or leads beyond the year 9999.
+   * has finished. If none of it finishes for `patienceMs` of real time (a clock option, 1,000 by default), the clock
+   * stops waiting for it. On a manual clock, advancing by 15 s or more then times out an attempt that is still running
+   * (A-10), so raise `patienceMs` for a slow receiver. Rejects with RangeError if `ms` is negative, is not finite or
+   * leads beyond the year 9999.
    */
   readonly advance: (ms: number) => Promise<void>;
-  /** Moves time to the next scheduled item and returns that item, or undefined if nothing is scheduled. */
+  /**
+   * Moves time to the next scheduled item, and runs it as `advance` does. Resolves to the item, or to undefined if
+   * nothing is scheduled.
+   */
   readonly advanceToNext: () => Promise<DueItem | undefined>;
 }
 
@@ -60,9 +67,9 @@ export interface ClockOptions {
   /** The clock's initial time, in epoch milliseconds. Default: now. */
   readonly start?: number | undefined;
   /**
-   * The longest real time for which a moving clock waits for receivers before it continues to the next due time: 1 to
-   * 600,000 ms, 1,000 by default. Only receivers that do not respond cause the full wait, and only once for each of
-   * their attempts.
+   * The longest real time for which a moving clock waits for receivers, while no attempt finishes, before it continues
+   * to the next due time: 1 to 600,000 ms, 1,000 by default. Only receivers that do not respond cause the full wait,
+   * and at most once for each of their attempts.
    */
   readonly patienceMs?: number | undefined;
 }

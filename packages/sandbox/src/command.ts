@@ -89,7 +89,7 @@ export interface CommandValues {
 export interface CommandContext {
   /** Receives the base URL, the assumptions, or the report of a scenario. */
   readonly stdout: { readonly isTTY?: boolean; write(text: string): unknown };
-  /** Closes the sandbox when aborted. */
+  /** Closes the sandbox, or ends a running scenario, when aborted. */
   readonly signal: AbortSignal;
   /** Whether to write JSON: `{"url":"http://127.0.0.1:4010"}`, the assumptions, or the report. Default false. */
   readonly json?: boolean | undefined;
@@ -106,6 +106,7 @@ export interface CommandContext {
  * @throws WebhookError (as a rejection) `wrong_usage` for an invalid value or scenario
  * @throws ReceiverConfigError (as a rejection) `invalid_option`, `unknown_option`, as `createSandbox` does
  * @throws Error (as a rejection) if the port is in use or the data file cannot be used
+ * @throws the reason of `signal` (as a rejection) if it is aborted while a scenario runs
  *
  * @example
  * ```ts

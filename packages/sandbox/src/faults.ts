@@ -3,12 +3,12 @@ import type { Ids } from "./lib/ids.js";
 import type { FaultKind, FaultRecord } from "./state/records.js";
 import type { State } from "./state/state.js";
 
-/** Returns the response status that a fault of kind `status` causes. */
+/** Returns the response status that a fault of kind `status` causes. Default 500. */
 export const faultStatus = ({ status = 500 }: FaultRecord): number => status;
 
 /**
- * Returns the delay that a fault of kind `slow` causes, or the longest time for which a fault of kind `reorder` holds a
- * delivery, in milliseconds.
+ * Returns, in milliseconds, the delay that a fault of kind `slow` causes (default 1,000), or the longest time for which
+ * a fault of kind `reorder` holds a delivery (default 60,000).
  */
 export const faultDelayMs = ({ kind, delayMs }: FaultRecord): number =>
   delayMs ?? (kind === "reorder" ? 60_000 : 1_000);
@@ -16,7 +16,7 @@ export const faultDelayMs = ({ kind, delayMs }: FaultRecord): number =>
 export const slotsLeft = ({ slots, cancelled }: FaultRecord): number =>
   cancelled ? 0 : slots.filter(({ usedBy }) => usedBy === undefined).length;
 
-/** The kinds that change deliveries, so that their target must be an endpoint. */
+/** The kinds that change deliveries. Their target must be an endpoint. */
 const forEndpoints: ReadonlySet<FaultKind> = new Set(["duplicate", "reorder", "drop", "mutate"]);
 
 interface Waiting {
@@ -69,14 +69,16 @@ export function createFaults(state: State, ids: Ids) {
       return state.faults.put(fault);
     },
     /**
-     * Uses, and returns, the oldest remaining fault for `target` that does not hold deliveries. `usedBy` is the id of
-     * the call or delivery that the fault affects.
+     * Returns the oldest fault for `target` that has an unused slot and does not hold deliveries, and uses the slot.
+     * `usedBy` is the id of the call or delivery that the fault affects.
      */
     take(target: string, usedBy: string): FaultRecord | undefined {
       for (const one of waiting(target)) if (one.fault.kind !== "reorder") return use(one, usedBy);
       return undefined;
     },
-    /** Uses, and returns, the oldest remaining fault for `target` if that fault holds deliveries. */
+    /**
+     * Like `take`, but considers only the oldest fault with an unused slot, and uses it only if it holds deliveries.
+     */
     hold(target: string, usedBy: string): FaultRecord | undefined {
       const [oldest] = waiting(target);
       return oldest?.fault.kind === "reorder" ? use(oldest, usedBy) : undefined;

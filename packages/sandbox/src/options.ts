@@ -12,12 +12,12 @@ export interface SandboxOptions {
   /**
    * `"real"` (default); `"manual"`, which stands still until `clock.advance()`; or `"accelerated"`, 60 times as fast as
    * real time, or `speed` times (more than 0, at most 999,999). `start` is in epoch milliseconds, at most
-   * 253,402,214,400,000: the clock ends with the year 9999. `advance` waits at most `patienceMs` of real time for a
-   * receiver: 1 to 600,000, 1,000 by default.
+   * 253,402,214,400,000: the clock ends with the year 9999. `advance` stops waiting for receivers if no attempt
+   * finishes for `patienceMs` of real time: 1 to 600,000, 1,000 by default.
    *
    * A data file stores its clock, whose time never goes back. Without this option, the clock keeps the file's mode.
    * `"real"` without `start` continues at the machine's time, or at the file's time if that is later; the clock then
-   * stays ahead by the difference.
+   * stays ahead by the difference. `start` applies only if the file has no clock yet.
    */
   readonly clock?:
     | ClockMode
@@ -36,7 +36,10 @@ export interface SandboxOptions {
    * the data file, which stores only values that were selected over HTTP.
    */
   readonly assumptions?: Readonly<Partial<Record<AssumptionId, unknown>>> | undefined;
-  /** Makes ids and secrets repeatable. Each start with the same data file has a different sequence. Default: random. */
+  /**
+   * Makes ids and secrets repeatable: a whole number, at least 0. Each start with the same data file has a different
+   * sequence. Default: random.
+   */
   readonly seed?: number | undefined;
   /** An SMTP server on loopback to which each email is also relayed: `smtp://127.0.0.1:1025`. Default: none. */
   readonly smtp?: string | undefined;
@@ -47,7 +50,10 @@ export interface SandboxOptions {
    * pending ones are never dropped. Default 10,000.
    */
   readonly maxDeliveries?: number | undefined;
-  /** The maximum number of bytes of requests, responses and emails to keep. Default 64 MiB. */
+  /**
+   * The maximum number of bytes of requests, responses and emails to keep: 1 or more. Data of pending deliveries is
+   * never dropped. Default 64 MiB.
+   */
   readonly maxBytes?: number | undefined;
   /**
    * Resolves the host names of endpoints, except localhost, which is always loopback. Default: the system's resolver.

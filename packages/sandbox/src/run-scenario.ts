@@ -18,12 +18,15 @@ export interface RunScenarioOptions {
   readonly secrets?: readonly string[] | undefined;
   /** The SQLite file that stores the run's state. It must be new, or from an earlier run. Default: memory. */
   readonly data?: string | undefined;
-  /** Makes ids repeatable. A receiver that stores ids then treats a second run as duplicates. Default: random. */
+  /**
+   * Makes ids and generated secrets repeatable: a whole number, at least 0. A receiver that stores ids then treats the
+   * events of a second run as duplicates. Default: random.
+   */
   readonly seed?: number | undefined;
   /**
    * The longest real time for which the clock waits for a receiver, in milliseconds: 1 to 600,000. After that, the
    * attempt times out once the scenario moves the clock past the attempt's time limit (A-10). Default: that limit,
-   * 15,000 ms.
+   * which is 15,000 ms unless the scenario changes A-10.
    */
   readonly patienceMs?: number | undefined;
   /** Ends the run when aborted: the promise rejects with the signal's reason. */

@@ -23,14 +23,15 @@ import type { ChangeListener } from "./state/state.js";
 /** The service, simulated on this machine. */
 export interface Sandbox {
   /**
-   * Serves a request to the interface, or to the control routes under `/_sandbox/`. Rejects with Error after
-   * `close()`, and with TypeError if a fault closes the connection.
+   * Serves a request to the interface, its OpenAPI document, the page or the control routes under `/_sandbox/`. Rejects
+   * with Error after `close()`, and with TypeError if a fault closes the connection. If a fault withholds the response,
+   * rejects with the reason of the request's signal when that is aborted.
    */
   readonly fetch: (request: Request) => Promise<Response>;
   /**
    * Serves on 127.0.0.1, or on all IPv4 addresses if `address` is `"0.0.0.0"`, which containers need. Every client that
-   * can reach the port can then use the sandbox. Port 0 selects a free port. Rejects with Error if the port is in use,
-   * or after `close()`.
+   * can reach the port can then use the sandbox. Port 0 selects a free port. Default: 4010. Rejects with Error if the
+   * port is in use, or after `close()`.
    *
    * @throws ReceiverConfigError (as a rejection) `invalid_option` for another address
    */
@@ -44,8 +45,8 @@ export interface Sandbox {
   readonly assumptions: () => readonly AssumptionState[];
   /**
    * Keeps a copy of the whole state: all records, pending deliveries, faults, assumptions, the clock, and the position
-   * in the sequence of a `seed`. At most 5 checkpoints are kept, and a data file stores them too. A checkpoint does not
-   * include the state of receivers.
+   * in the sequence of a `seed`. At most 5 checkpoints are kept: another one is refused with `conflict`. A data file
+   * stores them too. A checkpoint does not include the state of receivers.
    *
    * @param name 1 to 60 letters, digits, hyphens and underscores; an earlier checkpoint of this name is replaced.
    *   Default `checkpoint`.
@@ -62,7 +63,10 @@ export interface Sandbox {
    *   after the checkpoint, or if the sandbox is closed
    */
   readonly rewind: (name?: string) => Promise<void>;
-  /** Removes all data, faults and checkpoints, and restores the assumptions that the sandbox was created with. */
+  /**
+   * Removes all data, faults and checkpoints, and restores the assumptions that the sandbox was created with. The clock
+   * keeps its mode and time.
+   */
   readonly reset: () => void;
   /** Stops attempts, timers and servers. With `data`, pending work resumes at the next start. */
   readonly close: () => Promise<void>;

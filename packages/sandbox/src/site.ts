@@ -86,7 +86,7 @@ function createEras(
       context.saveClock();
       begin({ ...era, stray: undefined, rewoundAt: clock.now() });
     },
-    /** Records a request that was probably meant for the interface, but has another path. */
+    /** Records a request that was probably meant for the interface, but has a path that no route serves. */
     noteStray(stray: Stray): void {
       era = { ...era, stray };
     },
@@ -104,7 +104,7 @@ function createEras(
   };
 }
 
-/** Creates the handler for everything outside the interface: the inspector page and the control routes. */
+/** Creates the handler for the inspector page and the control routes. It also responds to all unknown routes. */
 export function createSite(context: SiteContext) {
   const { service, recorder } = context;
   const { state, ledger, clock, log } = service;

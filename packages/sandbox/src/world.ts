@@ -4,7 +4,7 @@ import type { Ids } from "./lib/ids.js";
 import type { Ledger } from "./assumptions/ledger.js";
 import type { State } from "./state/state.js";
 
-/** The state, clock and options that the whole sandbox shares. */
+/** The parts that the whole sandbox shares. */
 export interface World {
   readonly state: State;
   readonly ledger: Ledger;

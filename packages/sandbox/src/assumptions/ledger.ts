@@ -12,18 +12,18 @@ export interface AssumptionState {
   readonly id: AssumptionId;
   readonly setting: Setting;
   readonly text: string;
-  /** The selected word; `custom` for a function or an object. */
+  /** The selected word, with API keys masked; `custom` for a function or an emit map. */
   readonly value: string;
   readonly default: string;
   readonly alternatives: readonly string[];
   readonly used_by: readonly string[];
 }
 
-/** A valid value for an assumption, which takes effect when it is selected. */
+/** A valid value for an assumption. It takes effect when `select` is called. */
 export interface Choice {
   /** The id of the assumption, such as `A-06`. */
   readonly id: AssumptionId;
-  /** The value as a data file stores it, without API keys. `choose` accepts it too. */
+  /** The value as a data file stores it, with hashes in place of API keys. `choose` accepts it too. */
   readonly saved: unknown;
   readonly select: () => AssumptionState;
 }
@@ -32,14 +32,15 @@ export interface Choice {
 export interface Ledger {
   readonly get: <Name extends Setting>(setting: Name) => Settings[Name];
   /**
-   * Selects another value: a word of the table or, in process, any value that the assumption's `parse` accepts.
+   * Selects a value: a word of the table or, from code in the same process, any value that the assumption's `parse`
+   * accepts.
    * @throws ApiError 404 for an unknown id, 400 for a value that the assumption does not accept
    */
   readonly set: (id: string, value: unknown) => AssumptionState;
   /** Like `set`, but leaves the selection to the caller, so that the value can be saved first. @throws as `set` does */
   readonly choose: (id: string, value: unknown) => Choice;
   readonly list: () => readonly AssumptionState[];
-  /** Returns the values by id, as `choose` accepts them and without API keys. Functions and objects are left out. */
+  /** Returns the values by id, as `choose` accepts them, with API keys hashed. Omits functions and emit maps. */
   readonly saved: () => Readonly<Record<string, unknown>>;
 }
 

@@ -6,7 +6,7 @@ import { parseDuration, parseSize } from "../lib/units.js";
  * contains the default and the words that select alternatives. `docs/` and `/_sandbox/assumptions` show this table.
  */
 
-/** The facts about an event that a delivery's body contains. */
+/** The facts about an event from which a delivery's body is built. */
 export interface EventFacts {
   readonly event_id: string;
   readonly type: string;
@@ -15,7 +15,7 @@ export interface EventFacts {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** An occurrence in the service for which an event may be raised. */
+/** An occurrence in the service that may raise an event. */
 export type Occasion =
   | "send.sent"
   | "send.delivered"
@@ -25,12 +25,15 @@ export type Occasion =
   | "domain.verified"
   | "domain.failed";
 
-/** The event type that each occasion raises. An occasion without a type raises no event. */
+/**
+ * The event type that each occasion raises. An occasion raises no event if it has no type here, or if its type is
+ * neither in the interface document nor added by A-03.
+ */
 export type EmitMap = Readonly<Partial<Record<Occasion, string>>>;
 
 export interface SuccessRule {
   readonly only200: boolean;
-  /** Response statuses that end a delivery without further retries. */
+  /** Response statuses after which a delivery fails without further retries. */
   readonly stopCodes: readonly number[];
   readonly honorRetryAfter: boolean;
   readonly timeoutMs: number;
@@ -93,17 +96,18 @@ export type Setting = keyof Settings;
 export interface Assumption<Name extends Setting = Setting, Id extends string = string> {
   readonly id: Id;
   readonly setting: Name;
-  /** A description of the default assumption. */
+  /** A description of the default behavior. */
   readonly text: string;
   /** The word that selects the default. */
   readonly default: string;
   /** The words that select alternatives. `<…>` is a placeholder for a value. */
   readonly alternatives: readonly string[];
-  /** The parts of the service that the assumption affects: operations such as `POST /v1/emails`, or `deliveries`. */
+  /** The affected parts of the service: operations such as `POST /v1/emails`, `every operation`, or `deliveries`. */
   readonly usedBy: readonly string[];
   /**
-   * Returns the value that `word` selects, or undefined if it selects none. In process, `word` may be an object or a
-   * function.
+   * Returns the value that `word` selects, or undefined if it selects none. Two kinds of values are not words: code in
+   * the same process may pass an emit map for `event.emits` or a function for `event.body`, and a data file contains
+   * the rule itself for `auth`.
    */
   readonly parse: (word: unknown) => Settings[Name] | undefined;
 }
@@ -456,5 +460,5 @@ export const assumptions = {
   }),
 } as const satisfies { readonly [Name in Setting]: Assumption<Name> };
 
-/** `"A-01"` to `"A-28"`. */
+/** The id of an assumption, from `"A-01"` to `"A-28"`. */
 export type AssumptionId = (typeof assumptions)[Setting]["id"];

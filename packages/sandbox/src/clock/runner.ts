@@ -26,11 +26,12 @@ const longestTurn = 5;
  *   → firing.
  * - **firing**: a turn of the event loop is scheduled. It starts at most `batch` entries, for at most `longestTurn`,
  *   then calls `arm`, which leads to the next turn or to idle.
- * - **awaiting**: `waitUntilQuiet` was called, and the entries in `running` have not finished. Each one that finishes
- *   schedules a check in the next turn, because finished work may have scheduled more. A check that finds nothing due
- *   or running → idle, and the promise resolves; otherwise → patient.
- * - **patient**: awaiting, with a timer of `patienceMs`. An entry finishes, or is parked because it waits for the clock
- *   → awaiting. The timer fires → the entries in `running` become `leftRunning`, the promise resolves → idle.
+ * - **awaiting**: `waitUntilQuiet` was called, and a check is scheduled in the next turn, because work that has just
+ *   finished may have scheduled more. If the check finds nothing due or running → idle, and the promise resolves;
+ *   otherwise → patient.
+ * - **patient**: the check found work, and a timer of `patienceMs` is running. An entry finishes, or is parked because
+ *   it waits for the clock → awaiting. The timer fires → the entries in `running` move to `leftRunning`, and the
+ *   promise resolves → idle.
  *
  * Firing also happens in the last two states, which only describe what a moved clock is waiting for.
  */
@@ -88,7 +89,7 @@ export function createRunner(time: Time, patienceMs = 1_000) {
     scheduleCheck?.();
   };
 
-  /** Resolves when nothing is due or running, or when nothing has finished for `patienceMs`. */
+  /** Resolves when nothing is due or running, when nothing has finished for `patienceMs`, or after `close`. */
   const waitUntilQuiet = () =>
     new Promise<void>((resolve) => {
       let patience: NodeJS.Timeout | undefined;
@@ -131,7 +132,7 @@ export function createRunner(time: Time, patienceMs = 1_000) {
   };
 }
 
-/** Moves one entry for an item from one set to the other. Entries for the same item are interchangeable. */
+/** Moves one entry for an item, but never a delay, from one set to the other. Such entries are interchangeable. */
 function moveOne(id: string, from: Set<Entry>, to: Set<Entry>): void {
   for (const entry of from) {
     if (entry.item.id !== id || entry.item.kind === "delay") continue;

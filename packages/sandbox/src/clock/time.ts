@@ -14,7 +14,10 @@ function rateOf(mode: ClockMode, speed = 60): number {
   return rates[mode];
 }
 
-/** Creates a clock's time: `base` plus `rate` times the real time since `wallBase`. Only a rewind sets it back. */
+/**
+ * Creates a clock's time: `base` plus `rate` times the real time since `wallBase`, at most {@link lastTime}. Only a
+ * rewind sets it back.
+ */
 export function createTime({ mode = "real", speed, start }: ClockOptions) {
   let rate = rateOf(mode, speed);
   let wallBase = wall();
@@ -36,7 +39,7 @@ export function createTime({ mode = "real", speed, start }: ClockOptions) {
     get mode() {
       return mode;
     },
-    /** The clock's speed: 1 in real time, 0 if it stands still. */
+    /** The clock's speed as a multiple of real time: 1 in real mode, 0 in manual mode. */
     get rate() {
       return rate;
     },

@@ -243,11 +243,11 @@ export const pathOf = (name: ActionName, params: Readonly<Record<string, string>
   `/_sandbox/${actions[name].route.replaceAll(/:(\w+)/g, (_, key: string) => encodeURIComponent(params[key] ?? ""))}`;
 
 export interface ActionRequest extends Omit<ActionInput<unknown>, "body"> {
-  /** The request body as it was sent, before the schema parses it. */
+  /** The JSON value of the request's body, before the schema parses it. */
   readonly given?: unknown;
 }
 
-/** Runs an action. Resolves once its changes have been written to the data file. */
+/** Runs an action. Resolves once its changes are in the data file. Rejects with ApiError if the action is refused. */
 export type Perform = (
   name: ActionName,
   request: ActionRequest,
@@ -294,7 +294,7 @@ async function changeClock(
   return clockShape(service);
 }
 
-/** The maximum number of faults that are stored, including used ones. */
+/** The maximum number of faults that are stored. If it is reached, the oldest used or canceled fault is dropped. */
 const mostFaults = 1_000;
 
 function addFault(

@@ -55,7 +55,8 @@ export function rewindTo(
   restoreAssumptions: () => void,
 ): void {
   const { state, clock, engine, ids, ledger, rateLimit } = service;
-  // Checkpoints contain no functions. `restoreAssumptions` restores a function, which can only come from the options.
+  // Checkpoints contain no functions and no emit maps. `restoreAssumptions` restores these, because they can only come
+  // from the options.
   const choices = Object.entries(checkpoint.assumptions).map(([id, value]) =>
     ledger.choose(id, value),
   );

@@ -9,7 +9,10 @@ import type { Service } from "../service/service.js";
 import type { AccountId, CallRecord, DeliveryRecord } from "../state/records.js";
 import type { sendRequest, testEmailRequest } from "./requests.js";
 
-/** Sends a delivery on request. An edited body is sent as a new delivery. */
+/**
+ * Sends a delivery on request. An edited body is sent as a new delivery.
+ * @throws ApiError 409, or 400 if `tamper` is `reserialised` and the body is not JSON
+ */
 export function sendManually(
   service: Service,
   delivery: DeliveryRecord,
@@ -21,7 +24,10 @@ export function sendManually(
   if (tamper === "previous_secret" && endpoint.previous === undefined)
     throw conflict("The endpoint has no previous secret. Rotate the secret first.");
   if (tamper === "reserialised" && !isJson(body ?? delivery.body))
-    throw invalid("tamper", "The body is not JSON, so it cannot be serialized again.");
+    throw invalid(
+      "tamper",
+      "The body is not JSON, so it cannot be re-serialized. Pass a JSON body or choose another value for `tamper`.",
+    );
   const sent = body === undefined ? delivery : edited(service, delivery, body);
   service.engine.sendManually(sent, { times, concurrent, tamper });
   return { attempts: times, delivery: deliveryShape(service, sent) };
@@ -71,7 +77,9 @@ function edited(
   return copy;
 }
 
-/** Accepts a test email in the same way as the public operation. */
+/**
+ * Accepts a test email as `POST /v1/emails` does, but without an idempotency key and a check of the sender's domain.
+ */
 export function sendTestEmail(
   service: Service,
   account: AccountId,

@@ -40,8 +40,8 @@ const withoutConnections = (html: string) =>
   html.replaceAll(/<(\/?)(i?frame|link|meta)/gi, "<$1x-$2");
 
 /**
- * Returns the maximum size of an action's body, in bytes. A smaller A-24 limit applies to the interface only: here, it
- * could reject the request that raises the limit again.
+ * Returns the maximum size of an action's body, in bytes: the limit of A-24, but at least 1 MiB. A smaller limit
+ * applies to the interface only: here, it could reject the request that raises the limit again.
  */
 export const bodyLimit = ({ ledger }: Service): number => Math.max(1_048_576, ledger.get("limits"));
 

@@ -40,7 +40,7 @@ export interface StreamOptions {
 /** The maximum number of changed records that are remembered for clients that reconnect. */
 const keptNotices = 2_000;
 
-/** The maximum number of open streams. Each costs a connection, and a message for each change. */
+/** The maximum number of open streams. Each costs a connection, and up to ten messages a second. */
 const mostStreams = 100;
 
 /** The minimum real time between two messages to a client, in milliseconds: at most ten messages a second. */
@@ -240,7 +240,7 @@ const tooManyStreams = () =>
   new ApiError(
     503,
     "too_many_streams",
-    `${mostStreams} change streams are already open, which is the maximum. Close some of the sandbox's pages.`,
+    `${mostStreams} change streams are already open, which is the maximum. Close some of the browser tabs that show the sandbox.`,
     { headers: { "Retry-After": "2" } },
   );
 

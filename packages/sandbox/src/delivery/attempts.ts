@@ -30,7 +30,7 @@ export interface AttemptOrder {
   readonly trigger: Trigger;
   /** The tampering that the developer requested. It replaces a fault's tampering. */
   readonly tamper?: Tamper | undefined;
-  /** The fault to apply, in place of the endpoint's next fault. */
+  /** The fault to apply. Default: the endpoint's next fault. */
   readonly fault?: FaultRecord | undefined;
 }
 
@@ -67,8 +67,9 @@ export function createAttempts(world: World, transport: Transport) {
       delivery.attempt = 0;
     },
     /**
-     * Makes one attempt and records it. The endpoint's next fault applies to it, unless `order` has a fault. Resolves
-     * to undefined if the sandbox was closed, or if the delivery or its endpoint is gone. Never rejects.
+     * Makes one attempt and records it. The endpoint's next fault applies to it, unless `order` has a fault. An error
+     * while the request is signed or sent becomes the attempt's result. Resolves to undefined, and records nothing, if
+     * the sandbox was closed, or if the delivery or its endpoint is gone.
      */
     async make(delivery: DeliveryRecord, order: AttemptOrder): Promise<AttemptRecord | undefined> {
       const endpoint = state.endpoints.get(delivery.endpointId);
@@ -83,7 +84,7 @@ export function createAttempts(world: World, transport: Transport) {
       const request = await signing.catch(() => unsigned(attempt));
       return isGone(delivery) ? undefined : record(world, attempt, request, results);
     },
-    /** Aborts all running attempts. */
+    /** Aborts all running attempts, which then end as timeouts. */
     stop: (): void => timeLimit.stop(),
     /** Aborts all running attempts, which then count as not made. */
     close(): void {
@@ -139,7 +140,10 @@ const unsigned = ({ delivery, endpoint }: Attempt): OutgoingRequest => ({
   body: delivery.body,
 });
 
-/** Records the results of an attempt, two if it was duplicated, and returns the one that counts. */
+/**
+ * Records the results of an attempt, of which a duplicated attempt may have two. Returns the first successful one, or
+ * else the first.
+ */
 function record(
   { state, clock }: World,
   { delivery, number, trigger, startedAt, startedReal, tamper, fault, rule }: Attempt,

@@ -21,7 +21,10 @@ export function conclude(
   if (!schedule.retry(delivery, now, requestedMs)) schedule.finish(delivery, "failed");
 }
 
-/** Returns the delay in milliseconds that Retry-After requests (RFC 9110, section 10.2.3). Default 0. */
+/**
+ * Returns the delay in milliseconds that Retry-After requests (RFC 9110, section 10.2.3). Returns 0 if it is absent,
+ * invalid or in the past.
+ */
 function retryAfterMs(headers: HeaderList | undefined, now: number): number {
   const value = headers?.find(([name]) => name.toLowerCase() === "retry-after")?.[1]?.trim() ?? "";
   const ms = /^\d{1,9}$/.test(value) ? Number(value) * 1_000 : Date.parse(value) - now;

@@ -8,12 +8,16 @@ import { createLanes } from "./lanes.js";
 import { createReorder, type Released } from "./reorder.js";
 import { createSchedule, isArchived } from "./schedule.js";
 
-/** The maximum number of attempts to one endpoint that run at the same time. */
+/**
+ * The maximum number of scheduled attempts to one endpoint that run at the same time. Manual attempts, and batches that
+ * a canceled fault releases, do not count.
+ */
 const attemptsPerEndpoint = 10;
 
 /**
- * Makes the attempts that are due. `schedule` calls `attemptDue` for a delivery, `reorder` returns the deliveries to
- * attempt in its place, and `conclude` finishes each one or schedules its next attempt.
+ * Makes the attempts that are due. `schedule` calls `attemptDue` for a delivery. `reorder` returns the deliveries to
+ * attempt then: usually this one, but with a fault of kind `reorder` none or a whole batch. `conclude` finishes each
+ * one or schedules its next attempt.
  */
 export function createDispatch(world: World, transport: Transport) {
   const { state, clock, log } = world;
@@ -43,7 +47,10 @@ export function createDispatch(world: World, transport: Transport) {
     }
   };
 
-  /** Runs work on a delivery. Logs an error of the sandbox itself, and ends the state attempting after it. */
+  /**
+   * Runs work on a delivery. If the work throws, the sandbox itself has failed: logs the error, and finishes the
+   * delivery as failed if it is attempting.
+   */
   const logged = async (delivery: DeliveryRecord, work: () => Promise<void>) => {
     try {
       await work();

@@ -23,7 +23,10 @@ export function createEngine(world: World, transport: Transport) {
     /** Schedules the next attempt of a new or restored delivery: for its `nextAttemptAt`, or now if that is absent. */
     start: (delivery: DeliveryRecord): void =>
       schedule.set(delivery, delivery.nextAttemptAt ?? clock.now()),
-    /** Makes one more attempt now. @throws ApiError 409 unless A-17 allows it */
+    /**
+     * Makes one more attempt now.
+     * @throws ApiError 409 if the endpoint is archived, an attempt is running, or A-17 does not allow it
+     */
     redeliver(delivery: DeliveryRecord): void {
       checkRedelivery(world, delivery);
       if (ledger.get("redeliver.identity") === "fresh") attempts.renew(delivery);
@@ -43,8 +46,8 @@ export function createEngine(world: World, transport: Transport) {
     release,
     /**
      * Makes `times` extra attempts, one after another or concurrently. A failed attempt is not retried and does not
-     * affect the schedule. An attempt that succeeds without tampering, or that a fault drops, finishes the delivery,
-     * unless a scheduled attempt is running.
+     * affect the schedule. An attempt that succeeds without tampering, or that a fault drops as failed, finishes the
+     * delivery, unless a scheduled attempt is running.
      */
     sendManually(delivery: DeliveryRecord, { times, concurrent, tamper }: ManualOrder): void {
       const item = { kind: "attempt", id: delivery.id } as const;
@@ -77,7 +80,7 @@ export function createEngine(world: World, transport: Transport) {
 
 export type Engine = ReturnType<typeof createEngine>;
 
-/** Checks that a delivery may be redelivered (A-17). @throws ApiError 409 if it may not */
+/** Checks that a delivery may be redelivered now. @throws ApiError 409 if it may not */
 function checkRedelivery({ state, ledger }: World, delivery: DeliveryRecord): void {
   if (isArchived(state, delivery))
     throw conflict("The endpoint is archived, so nothing is delivered to it.");

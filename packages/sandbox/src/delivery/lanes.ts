@@ -1,4 +1,7 @@
-/** Returns a function that runs jobs in order, at most `width` per key at a time. Keys do not wait for each other. */
+/**
+ * Returns a function that runs jobs in order, at most `width` per key at a time. Jobs with different keys do not wait
+ * for each other.
+ */
 export function createLanes(
   width: number,
 ): (key: string, work: () => Promise<void>) => Promise<void> {

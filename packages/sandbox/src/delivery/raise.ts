@@ -21,8 +21,9 @@ export interface Happening {
 }
 
 /**
- * Raises the event of an occasion, if it has one, and creates a delivery to each active endpoint that subscribes to the
- * event's type. Returns the deliveries; the caller starts them.
+ * Raises the event of an occasion, and creates a delivery to each of the account's active endpoints that subscribe to
+ * the event's type. If the occasion has no event, or no endpoint gets it, only records the reason. Returns the
+ * deliveries; the caller starts them.
  */
 export function raise(world: World, happening: Happening): readonly DeliveryRecord[] {
   const { ledger } = world;

@@ -25,8 +25,8 @@ export function createReorder({ state, clock, faults }: World, schedule: Schedul
       .toSorted((a, b) => b.seq - a.seq);
 
   /**
-   * Yields the deliveries of a batch, even if it is not full, and ends the fault. The caller makes the attempt of each
-   * delivery before it requests the next.
+   * Yields the deliveries of a batch, newest first, even if it is not full, and ends the fault. The caller makes the
+   * attempt of each delivery before it requests the next.
    */
   function* release(faultId: string): Iterable<Released> {
     if (releasing.has(faultId)) return;
@@ -35,7 +35,8 @@ export function createReorder({ state, clock, faults }: World, schedule: Schedul
       const fault = state.faults.get(faultId);
       if (fault && slotsLeft(fault) > 0) faults.cancel(faultId);
       const batch = held(faultId);
-      // If a restart interrupts the release, the rest of the batch is due immediately.
+      // The whole batch becomes due now, so that a restart during the release makes the rest of the attempts
+      // immediately.
       for (const delivery of batch) schedule.makeDue(delivery);
       for (const delivery of batch) {
         if (!isHeld(delivery, faultId)) continue;

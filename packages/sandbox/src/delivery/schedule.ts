@@ -80,7 +80,9 @@ export function createSchedule(
       set(delivery, from + Math.max(delay, leastMs), "retry");
       return true;
     },
-    /** Schedules a redelivery now. Keeps the time of the scheduled attempt, in case the redelivery fails. */
+    /**
+     * Schedules a redelivery now. Keeps the time of the attempt that it replaces, if any, in case the redelivery fails.
+     */
     redeliver(delivery: DeliveryRecord): void {
       if (delivery.state === "pending" && delivery.trigger !== "redeliver")
         delivery.resumeAt = delivery.nextAttemptAt;
@@ -115,8 +117,8 @@ export function createSchedule(
 }
 
 /**
- * Returns the result of a delivery's last attempt. A duplicated attempt has two records, and succeeded if one of them
- * did.
+ * Returns the result of a delivery's last attempt, or `failed` if there is none. A duplicated attempt has two records,
+ * and succeeded if one of them did.
  */
 export const lastResult = ({ attempts }: DeliveryRecord): "succeeded" | "failed" => {
   const last = attempts.at(-1)?.attempt;

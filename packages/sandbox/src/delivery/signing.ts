@@ -20,7 +20,7 @@ export function signingSecret(
   }
 }
 
-/** Returns the signing key that a secret stands for (A-20). */
+/** Returns the signing key for a secret (A-20): the whole text, or the bytes of the base64 after `whsec_`. */
 export const keyOf = (secret: string, rule: Settings["secret.key"]): string | Uint8Array =>
   rule === "text" ? secret : new Uint8Array(Buffer.from(secret.replace(/^whsec_/, ""), "base64"));
 

@@ -3,8 +3,9 @@ import type { EndpointRecord, Tamper } from "../state/records.js";
 import { signature } from "./signing.js";
 
 /**
- * Returns the body and signatures of a request that a receiver must reject (with `previous_secret`, only after a
- * rotation). The promise rejects if `tamper` is `reserialised` and the body is not JSON.
+ * Returns the body and signatures of a request that a receiver must reject. The request stays genuine in three cases:
+ * `previous_secret` without a rotation, `flipped_byte` of an empty body, and `reserialised` if that changes no byte.
+ * The promise rejects if `tamper` is `reserialised` and the body is not JSON.
  */
 export async function tampered(
   tamper: Tamper,

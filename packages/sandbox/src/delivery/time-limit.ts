@@ -3,7 +3,7 @@ import type { Scheduler } from "../clock.js";
 import { clearTimeout, setTimeout } from "../lib/timers.js";
 import type { Sent } from "../network/transport.js";
 
-/** Creates a time limit for sends. It is measured on the clock in manual mode, otherwise in real time. */
+/** Creates a time limit for attempts. It is measured on the sandbox's clock if that is manual, else in real time. */
 export function createTimeLimit(clock: Scheduler) {
   let stopping = new AbortController();
 
@@ -15,7 +15,10 @@ export function createTimeLimit(clock: Scheduler) {
   };
 
   return {
-    /** Runs `send`. After `timeoutMs`, or when all attempts are stopped, aborts it and returns a timeout. */
+    /**
+     * Runs `send` and returns its results. After `timeoutMs`, or when all attempts are stopped, aborts it and returns
+     * an error of kind `timeout`.
+     */
     async run(
       id: string,
       timeoutMs: number,

@@ -19,7 +19,7 @@ import { realNow } from "../lib/timers.js";
 /** A response, or the way in which a fault withholds it. */
 export type Reply = { readonly response: Response } | { readonly lost: "closed" | "silent" };
 
-/** The maximum number of bytes that are kept of a request body, and of a response body. */
+/** The maximum number of bytes that are kept of each request body and each response body. */
 const keptBytes = 16_384;
 
 interface Written {
@@ -170,13 +170,14 @@ async function perform(
     return respond(outcome);
   };
   try {
-    // The delay begins after the claim, so that other requests with the same key meanwhile find the key in use.
+    // A fault's delay begins after the key is claimed, so that other requests with the same key meanwhile find it in
+    // use.
     await pause(clock, fault);
     // The operations of A-04 raise events, so they need room for deliveries.
     if (operation.assumptions.includes("A-04")) retention.assertRoom();
     await operation.check?.(service, input);
     if (state.era() !== era) throw rewound();
-    // The call is part of the transaction, so that a call with a response is never stored unfinished.
+    // The response is recorded in the same transaction, so that the operation's changes are never stored without it.
     return operation.method === "GET" ? run() : state.transaction(run);
   } finally {
     claim?.release();
@@ -267,6 +268,6 @@ const capture = (content: Uint8Array): Captured => ({
   truncated: content.length > keptBytes,
 });
 
-/** Returns a response to store, with its secret masked. Only the response itself shows the secret. */
+/** Returns a response body to store, with its secret masked. Only the client receives the secret. */
 const withoutSecret = (text: string): Uint8Array =>
   new TextEncoder().encode(text.replace(/"whsec_\w+(\w{4})"/g, '"whsec_…$1"'));

@@ -3,7 +3,7 @@ import { ApiError } from "../errors.js";
 import { hashedKey } from "../lib/mask.js";
 import type { AccountId } from "../state/records.js";
 
-/** The account that API keys share unless A-23 separates them, and that the sandbox's own page uses. */
+/** The account that API keys share unless A-23 is `per-key`, and that the sandbox's page and control routes use. */
 export const sharedAccount: AccountId = "default";
 
 export interface Identity {
@@ -12,7 +12,10 @@ export interface Identity {
   readonly key: string;
 }
 
-/** Returns the identity that an Authorization header proves. @throws ApiError 401 `authentication_required` */
+/**
+ * Returns the identity that belongs to the API key in an Authorization header.
+ * @throws ApiError 401 `authentication_required`
+ */
 export function authenticate(header: string | null, rule: AccountRule): Identity {
   // The name of the scheme is case-insensitive (RFC 9110, section 11.1).
   const key = /^Bearer +(\S+) *$/i.exec(header ?? "")?.[1];

@@ -2,8 +2,8 @@ import type { Settings } from "../assumptions/table.js";
 import type { ApiError } from "../errors.js";
 
 /**
- * Returns the response for an error on a route outside the interface, in the shape of the interface's errors
- * (A-11).
+ * Returns the response for an error on a route outside the interface, or for a request to a host name that is not
+ * allowed. It has the shape of the interface's errors (A-11).
  */
 export function errorResponse(
   error: ApiError,

@@ -1,9 +1,9 @@
 import { ApiError } from "../errors.js";
 
 /**
- * Rejects requests whose host is neither a loopback name nor an allowed name. A page of another site whose name
- * resolves to 127.0.0.1 (DNS rebinding) sends its own name in `Host` and, for reads, no `Origin`, so every request is
- * checked.
+ * Accepts only requests that name exactly one host: a loopback name with the server's port, or an allowed name. A page
+ * of another site whose name resolves to 127.0.0.1 (DNS rebinding) sends its own name in `Host` and, for reads, no
+ * `Origin`, so every request is checked.
  *
  * @param hosts all hosts that the request names
  * @throws ApiError 403
@@ -31,8 +31,8 @@ export function assertHost(
 }
 
 /**
- * Rejects control requests from pages of other sites, and deliveries, which would otherwise control the sandbox if an
- * endpoint had its address.
+ * Rejects requests from pages of other sites, except navigation by a link, and rejects deliveries, which would
+ * otherwise control the sandbox if an endpoint had its address. Requests to the interface are not checked.
  *
  * @throws ApiError 403
  */

@@ -30,8 +30,8 @@ export const newCall = (
 });
 
 /**
- * Returns the stored parts of a request, except its body. API keys that the rule accepts or the request presents are
- * masked wherever they occur.
+ * Returns the stored parts of a request, except its body. An API key of at least `shortest` characters is masked
+ * wherever it occurs, if the request presents it, A-23 lists it, or it has the service's format.
  */
 function keptRequest(
   request: Head,
@@ -81,7 +81,7 @@ const isKey = (text: string, rule: AccountRule) =>
   (/^svc_(?:live|test)_/.test(text) ||
     (rule.mode === "keys" && rule.keys.includes(hashedKey(text))));
 
-/** Masks the API key in a header's value, or the whole value if it has no scheme. */
+/** Masks the credentials after the scheme Bearer or Basic, or the whole value if it begins with neither. */
 function maskedCredential(value: string): string {
   const [, scheme = "", key = ""] = /^(Bearer |Basic )? *(.*)$/is.exec(value) ?? [];
   return scheme === "" ? "…" : `${scheme}${maskedKey(key)}`;

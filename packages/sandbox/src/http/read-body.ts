@@ -7,7 +7,10 @@ export const tooLarge = (limit: number) =>
     `The request body must not be larger than ${limit} bytes (A-24).`,
   );
 
-/** Reads a request body of at most `limit` bytes. @throws ApiError 413, 400 */
+/**
+ * Reads a request body.
+ * @throws ApiError 413 if it has more than `limit` bytes, 400 if the connection closes before its end
+ */
 export async function readBody(request: Request, limit: number): Promise<Uint8Array> {
   if (Number(request.headers.get("content-length") ?? 0) > limit) throw tooLarge(limit);
   // The chunks are copied to one buffer, because a list of one-byte chunks would need a hundred times their size.
@@ -33,7 +36,7 @@ export async function readBody(request: Request, limit: number): Promise<Uint8Ar
   return body.subarray(0, length);
 }
 
-/** Checks that a request states that its body is JSON. @throws ApiError 415 if it does not */
+/** Checks that a request's headers state that its body is uncompressed JSON. @throws ApiError 415 if they do not */
 export function assertJson({ headers }: Request): void {
   const type = headers.get("content-type") ?? "";
   if (/^application\/json\s*(?:;|$)/i.test(type) && !headers.has("content-encoding")) return;

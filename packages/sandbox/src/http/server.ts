@@ -61,7 +61,7 @@ async function listen(
       else await new Promise((resolve) => outgoing.once("close", resolve));
       return RESPONSE_ALREADY_SENT;
     },
-    // `hostname` lets a request without Host reach the guard, which rejects it.
+    // Without `hostname`, a request that lacks a Host header would not reach the guard, whose task is to reject it.
     { overrideGlobalObjects: false, hostname: "none" },
   );
   const server = createServer(

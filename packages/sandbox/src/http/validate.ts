@@ -9,7 +9,7 @@ const expectedNames: Readonly<Record<string, string>> = { record: "object", int:
  * Parses `value` with the schema and returns the result.
  *
  * @param classStatus the status for an invalid `message_class` (A-13)
- * @throws ApiError that names the first invalid field
+ * @throws ApiError with status 400 or `classStatus` that names the first invalid field
  */
 export function validate<Output>(
   schema: z.ZodType<Output>,

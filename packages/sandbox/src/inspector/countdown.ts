@@ -1,6 +1,6 @@
 /**
- * Formats a countdown as `9.2 s`, `12 s` or `5 min 3 s`. The server uses it to render a countdown, and the script to
- * update it.
+ * Formats a countdown in milliseconds as `9.2 s`, `12 s`, `5 min 3 s` or `2 h 5 min`. The server uses it to render a
+ * countdown, and the script to update it.
  *
  * @param isStill whether to omit tenths in the last ten seconds. Default: false
  */

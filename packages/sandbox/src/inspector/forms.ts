@@ -14,7 +14,7 @@ interface Form<Result> {
   readonly done: string;
   /** Returns the item that the page shows after the action. Default: the current item. */
   readonly follow?: (result: Result) => string | undefined;
-  /** Set to show the result without a redirect, because its URL must not contain a secret or foreign text. */
+  /** Set to show the result without a redirect, because a redirect's URL must not contain a secret or foreign text. */
   readonly shows?: "secret" | "explanation";
   /** Set to clear the item and the filters, because the records that they refer to may be gone. */
   readonly clears?: true;
@@ -23,8 +23,8 @@ interface Form<Result> {
 }
 
 /**
- * Whether the form needs a single-use token. It makes an action that shows a secret run only once, even if the response
- * is reloaded.
+ * Whether the form needs a single-use token. With a token, an action that shows a secret runs only once, even if the
+ * user reloads the response.
  */
 export const needsToken = ({ shows }: Form<unknown>): boolean => shows === "secret";
 

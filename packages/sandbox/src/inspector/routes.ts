@@ -48,7 +48,8 @@ export function addInspector(app: Hono, context: InspectorContext): void {
   app.get("/", async (c) => {
     if (!wantsPage(c)) return c.text(directions(c));
     const { search, searchParams: params } = new URL(c.req.url);
-    // A browser that opens the page by its address, not by a link, is redirected to the newest failure.
+    // A browser that opens the page by its address, not by a link, is redirected to the newest failed delivery, if
+    // there is one.
     const isOpened = search === "" && c.req.header("sec-fetch-site") === "none";
     const shown = isOpened ? noteworthyDelivery(service) : undefined;
     if (shown && hasFailed(shown)) return c.redirect(href({ item: shown.id }), 302);

@@ -8,7 +8,7 @@ export function createTokens() {
   const used = new Set<string>();
   return {
     issue: () => randomBytes(12).toString("base64url"),
-    /** Marks a token as used. Returns whether it is valid and was unused. */
+    /** Marks a token as used. Returns whether it has the form of a token and was unused. */
     use(token: string): boolean {
       if (!/^[\w-]{16}$/.test(token) || used.has(token)) return false;
       used.add(token);

@@ -2,7 +2,7 @@ import type { FailureKind } from "../network/transport.js";
 import type { eventShape } from "../read/shapes.js";
 import type { stateWords } from "../read/search.js";
 
-/** The page's words and shapes. */
+/* The page's words and shapes. */
 
 export type Shape = "ok" | "bad" | "wait" | "half" | "none" | "flag" | "warn" | "event";
 
@@ -15,7 +15,7 @@ export const stateShapes = {
   not_sent: "none",
 } as const satisfies Record<(typeof stateWords)[keyof typeof stateWords] | "not_sent", Shape>;
 
-/** Returns a label such as `Not sent`. `waiting` is `Retrying`, because nearly all of these deliveries have failed. */
+/** Returns a label such as `Not sent`. `waiting` is `Retrying`: nearly all waiting deliveries have already failed. */
 export const stateLabel = (state: keyof typeof stateShapes): string =>
   state === "waiting" ? "Retrying" : upperFirst(state.replace("_", " "));
 

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 
 const letters = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
-/** A position in a repeatable sequence. */
+/** A position in a repeatable sequence: its seed, and the number of requests for bytes so far. */
 export interface IdsPosition {
   readonly seed: string;
   readonly calls: number;
@@ -12,11 +12,14 @@ export interface IdsPosition {
 export interface Ids {
   /** Returns `prefix`, an underscore, and 20 letters and digits. */
   readonly next: (prefix: string) => string;
-  /** Returns `whsec_` and 32 letters and digits, which are also valid base64 for 24 bytes (A-20). */
+  /**
+   * Returns the result of `ownSecret` or, by default, `whsec_` and 32 letters and digits, which are also valid base64
+   * for 24 bytes (A-20).
+   */
   readonly secret: () => string;
   /** Returns the current position in the sequence, or undefined if ids are random. */
   readonly position: () => IdsPosition | undefined;
-  /** Continues at a position, unless ids are random. */
+  /** Continues at a position. Does nothing if ids are random or the position is undefined. */
   readonly moveTo: (position: IdsPosition | undefined) => void;
 }
 
@@ -24,7 +27,7 @@ export interface Ids {
  * Creates a generator of ids and secrets.
  *
  * @param seed makes the sequence repeatable, for tests and screenshots. Default: random.
- * @param ownSecret returns the secrets in place of the sequence
+ * @param ownSecret returns each secret, in place of a generated one
  */
 export function createIds(seed?: string, ownSecret?: () => string): Ids {
   const sequence = seed === undefined ? undefined : createSequence(seed);
@@ -32,7 +35,7 @@ export function createIds(seed?: string, ownSecret?: () => string): Ids {
   const text = (length: number) => {
     let out = "";
     while (out.length < length) {
-      // Bytes from 248, the largest multiple of 62, are skipped, because they would favour the first letters.
+      // Bytes from 248, the largest multiple of 62 in a byte, are skipped, because they would favour the first letters.
       for (const byte of bytes(length))
         if (byte < 248 && out.length < length) out += letters[byte % 62];
     }
@@ -48,7 +51,10 @@ export function createIds(seed?: string, ownSecret?: () => string): Ids {
   };
 }
 
-/** Creates a repeatable sequence of bytes. The bytes are hashes, because two seeds' sequences must never overlap. */
+/**
+ * Creates a repeatable sequence of bytes. Each request returns at most 32 bytes of a hash, so that the sequences of two
+ * seeds do not overlap.
+ */
 function createSequence(first: string) {
   let seed = first;
   let calls = 0;

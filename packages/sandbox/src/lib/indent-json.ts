@@ -2,15 +2,15 @@ import { jsonIn } from "./json-in.js";
 
 const tokens = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
 
-/** The maximum length of the result: a multiple of the text's length, plus an allowance for short texts. */
+/** The maximum number of added line breaks and spaces: a multiple of the text's length, plus a fixed allowance. */
 const most = { times: 10, more: 20_000 };
 
 /**
- * Returns JSON with a line for each member, or undefined if the text is not an object or a list. Its tokens stay as
+ * Returns JSON with a line for each member, or undefined if the text is not a JSON object or array. Its tokens stay as
  * they are: `JSON.stringify` would round numbers and change escapes.
  *
- * The indentation of nested members grows with the square of their depth, so the result is `too_long` if it exceeds a
- * multiple of the text's length.
+ * The indentation of deeply nested members grows with the square of their depth. Returns `too_long` if the line breaks
+ * and indentation exceed the limit `most`.
  */
 export function indentJson(text: string): { readonly text: string } | "too_long" | undefined {
   if (!/^\s*[{[]/.test(text) || jsonIn(text) === undefined) return undefined;
@@ -22,7 +22,7 @@ export function indentJson(text: string): { readonly text: string } | "too_long"
     const isEnd = token === "}" || token === "]";
     const isFirst = last === "{" || last === "[";
     if (isEnd) depth -= 1;
-    // An empty object or list stays on one line.
+    // An empty object or array stays on one line.
     if (last === "," || isFirst !== isEnd) {
       left -= 1 + 2 * depth;
       if (left < 0) return "too_long";

@@ -1,4 +1,4 @@
-/** The latest time that is supported: the year of an ISO 8601 date has four digits. */
+/** The latest supported time, in epoch milliseconds: the start of the last day with a four-digit year (ISO 8601). */
 export const lastTime = Date.UTC(9999, 11, 31);
 
 /**

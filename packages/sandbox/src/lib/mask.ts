@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** Returns an API key as it may be shown: its last four characters, or none if it has fewer than twelve. */
+/** Masks an API key: returns `…` and its last four characters, or only `…` if it has fewer than twelve. */
 export const maskedKey = (key: string): string => (key.length < 12 ? "…" : `…${key.slice(-4)}`);
 
 /** Returns the hash that is stored in place of an API key. */

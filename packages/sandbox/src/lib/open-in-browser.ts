@@ -10,7 +10,8 @@ export interface Opener {
 export function openerOf(platform: NodeJS.Platform, address: string): Opener {
   if (platform === "darwin") return { program: "open", args: [address] };
   // `start` is built into cmd, and treats its first quoted argument as a window title, so an empty title comes first.
-  // The `href` of a URL contains no quotation mark, and within quotes cmd treats & and | as ordinary characters.
+  // Within quotes, cmd treats & and | as ordinary characters. An `href` percent-encodes quotation marks except in its
+  // host, so the host must come from a trusted source.
   if (platform === "win32")
     return {
       // The full path is used, because Windows would look for `cmd` in the current folder first.

@@ -1,7 +1,10 @@
 const durations = { ms: 1, s: 1_000, m: 60_000, min: 60_000, h: 3_600_000 };
 const sizes = { B: 1, kB: 1_000, KiB: 1_024, MB: 1_000_000, MiB: 1_048_576 };
 
-/** The longest delay that `setTimeout` supports, 24.8 days. A longer one fires immediately. */
+/**
+ * The longest delay that `setTimeout` supports, in milliseconds: 24.8 days. A timer with a longer delay fires
+ * immediately.
+ */
 export const longestTimer: number = 2 ** 31 - 1;
 
 const parse = (units: Readonly<Record<string, number>>, max: number) => (text: string) => {

@@ -48,8 +48,8 @@ export function createRelay(server: SmtpServer | undefined, world: World, limitM
       disableFileAccess: true,
       disableUrlAccess: true,
       socketCloseTimeout: 0,
-      // nodemailer would send an address that is not ASCII to any server. The logger aborts before that, because only
-      // the log shows whether the server supports such addresses (RFC 6531, section 3.2).
+      // nodemailer would send an address that is not ASCII to any server. Only its log shows whether the server
+      // supports such addresses (RFC 6531, section 3.2), so the logger checks that, and aborts if the server does not.
       transactionLog: [send.from, ...send.to].some(needsUtf8),
       logger: {
         debug({ tnx }: { readonly tnx?: unknown }, text: string) {
@@ -86,7 +86,7 @@ export function createRelay(server: SmtpServer | undefined, world: World, limitM
   return {
     send(sendId) {
       void inLane("", async () => {
-        // Waits for a later turn of the event loop, when the send has been committed.
+        // Waits for a later turn of the event loop. By then, the send has been committed or rolled back.
         await new Promise((resolve) => setImmediate(resolve));
         const send = world.state.sends.get(sendId);
         if (!send || closing.signal.aborted) return;

@@ -46,7 +46,7 @@ function named(value: unknown): string {
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
-/** Reads a response as the network transport does, only until it has the bytes to keep. */
+/** Reads a response as the network transport does: only until the body ends or exceeds `captureBytes`. */
 async function responseOf(
   response: Response,
   captureBytes: number,

@@ -35,7 +35,7 @@ export function tlsText(
     case "ERR_TLS_CERT_ALTNAME_INVALID":
       return `The certificate is not valid for ${host}.`;
   }
-  // Codes with other beginnings come from OpenSSL, and describe a problem with the certificate.
+  // A code that begins with neither EPROTO nor ERR_ comes from OpenSSL, and names a problem with the certificate.
   if (!/^E(?:PROTO|RR_)/.test(code)) return `The certificate was refused: ${message} (${code}).`;
   // The reason comes from OpenSSL's line in the message, because Node 20 reports all TLS protocol errors as EPROTO.
   const reason = /:SSL routines:[^:]*:([^:]+)/.exec(message)?.[1] ?? message;

@@ -29,7 +29,7 @@ export interface OutgoingRequest {
 export interface ReceivedResponse {
   readonly status: number;
   readonly headers: HeaderList;
-  /** The first `captureBytes` of the body, without chunk framing, in its content encoding. */
+  /** The first `captureBytes` of the body, without chunk framing, but not decompressed. */
   readonly body: Uint8Array;
   /** The number of body bytes that were received, or a lower bound if `truncated`. */
   readonly bytes: number;
@@ -39,7 +39,7 @@ export interface ReceivedResponse {
 
 /**
  * - `refused`: no connection was established. `timeout`: the signal aborted, or the system gave up connecting.
- * - `reset`: the connection was closed before the response was complete.
+ * - `reset`: the connection was closed before the response was complete, or a receiver in this process threw.
  * - `tls`: the TLS connection failed. `dns`: the host name has no address.
  * - `protocol`: the receiver did not send a usable HTTP/1.1 response, or the request cannot be sent.
  * - `url_refused`: the URL rule does not allow the URL or one of its addresses.
@@ -57,15 +57,16 @@ export interface Failure {
 export type Sent = { readonly response: ReceivedResponse } | { readonly error: Failure };
 
 /**
- * Sends one POST request. Never rejects. Aborting the signal stops it immediately, with an error of kind `timeout`, and
- * closes the socket. The caller must record why it aborted.
+ * Sends one POST request. Never rejects. Over the network, aborting the signal closes the socket and resolves the
+ * promise immediately to an error of kind `timeout`, whatever the reason for the abort. A receiver in this process gets
+ * the signal with its Request.
  */
 export type Transport = (request: OutgoingRequest, signal: AbortSignal) => Promise<Sent>;
 
 export interface NetworkTransportOptions {
   /** Returns the URL rule. Called for each attempt. */
   readonly rule: () => UrlRule;
-  /** Resolves host names. Called once per attempt, for names only. Default: the system's resolver. */
+  /** Resolves host names except localhost. Called at most once per attempt. Default: the system's resolver. */
   readonly lookup?: Lookup | undefined;
   /** Whether the sandbox listens on this address and port. */
   readonly isOwn: (address: string, port: number) => boolean;
@@ -183,7 +184,8 @@ function post(
         if (!isIntercepted) write();
       });
     });
-    // The listeners for errors are never removed: an error after the end of the attempt would crash the process.
+    // The listeners for errors are never removed: without them, an error after the end of the attempt would crash the
+    // process.
     outgoing.on("error", fail);
     outgoing.on("upgrade", () => settle(switched));
     outgoing.on("response", (incoming) => {
@@ -258,7 +260,7 @@ const refusals = ({ hostname, port, protocol }: URL): Record<string, string> => 
   ENETUNREACH: `The network of ${hostname} cannot be reached from this machine.`,
 });
 
-/** Adds the addresses that the name resolved to, if the request failed. */
+/** Adds to the text of an error the addresses that the host name resolved to. Returns any other result unchanged. */
 function withAddresses(sent: Sent, url: URL, addresses: readonly Address[]): Sent {
   if (!("error" in sent) || literal(url) !== undefined) return sent;
   const tried = addresses.map(({ address }) => address).join(", ");

@@ -6,7 +6,7 @@ import ipaddr from "ipaddr.js";
  * The addresses to which deliveries may be sent (assumption A-21).
  *
  * - `loopback`: `http` or `https` to 127.0.0.0/8 and `::1`, so that the sandbox stays offline.
- * - `private`: also to private addresses (RFC 1918 and RFC 4193), such as those of containers and of their host.
+ * - `private`: the same, and private addresses (RFC 1918 and RFC 4193), such as those of containers and of their host.
  *   Link-local addresses and those in {@link metadata} are refused, because clouds serve a machine's credentials there.
  * - `strict`: `https` to public unicast addresses, as the interface document specifies.
  */
@@ -33,9 +33,10 @@ export const systemLookup: Lookup = async (hostname) =>
  * Checks a URL as far as that is possible without DNS.
  *
  * The URL must be absolute, at most 2,048 characters long (also when percent-encoded), and without a user name, a
- * password or a fragment. Its host must be written exactly as the URL parser understands it, in either case of the
- * letters: `127.1`, `0x7f000001`, full-width digits, a percent-encoded host, a non-ASCII name and a trailing dot are
- * rejected, because other programs may read them as another host. A literal address must be allowed by the rule.
+ * password or a fragment. Its host must be written exactly as the URL parser understands it, apart from upper and lower
+ * case: `127.1`, `0x7f000001`, full-width digits, a percent-encoded host, a non-ASCII name and a trailing dot are
+ * rejected, because other programs may read them as another host. The rule must allow a literal address. `strict` also
+ * rejects `http:` and localhost. Port 0 is always rejected.
  *
  * The `href` of an accepted URL is accepted too.
  *
@@ -107,7 +108,7 @@ function parse(text: string): URL | undefined {
  * and its subdomains are 127.0.0.1 and `::1`.
  *
  * @param isOwn whether the sandbox listens on this address (in its shortest form) and port
- * @returns the addresses in the order of the resolver, or sentences that state why the URL is refused, or why the name
+ * @returns the addresses in the order of the resolver, or sentences that state why the URL is refused, or that the name
  *   has no address. Rejects only if `isOwn` throws.
  */
 export async function allowedAddresses(

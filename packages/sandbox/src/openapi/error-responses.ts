@@ -36,7 +36,7 @@ const refusal = (
 
 type Refusal = ReturnType<typeof refusal>;
 
-/** Yields the errors of an operation, in the order in which they are checked. */
+/** Yields the errors that the document lists for an operation, in the order in which they are checked. */
 function* refusals(operation: Operation, ledger: Ledger): Iterable<Refusal> {
   const depends = (id: AssumptionId) => operation.assumptions.includes(id);
   const unauthenticated = "`Authorization: Bearer <API_KEY>` is missing.";

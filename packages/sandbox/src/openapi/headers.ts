@@ -34,7 +34,7 @@ export type HeaderName = keyof typeof headers;
 
 const names = Object.keys(headers) as readonly HeaderName[];
 
-/** Returns the headers of a response: those that all responses have, and `more`. */
+/** Returns the headers of a response: `X-Request-Id`, those of a rate limit if one applies, and `more`. */
 export function headersOf(
   status: number | "default",
   ledger: Ledger,

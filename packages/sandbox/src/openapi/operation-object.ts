@@ -92,8 +92,8 @@ function successResponses(
 }
 
 /**
- * Returns the schema of a response. If the response has several forms, returns the one that A-15 selects, or the one
- * with a body.
+ * Returns the schema of a response. For a list, returns the form that A-15 selects. For a response that may have no
+ * body, returns the form with a body.
  */
 function responseSchema(schema: z.ZodType, components: Components, ledger: Ledger): JsonSchema {
   const { anyOf, ...rest } = components.schema(schema);

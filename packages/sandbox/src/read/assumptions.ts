@@ -3,7 +3,7 @@ import { operations } from "../service/operations.js";
 import type { AttemptRecord, DeliveryRecord } from "../state/records.js";
 import type { World } from "../world.js";
 
-/** Returns the assumptions behind the state of a delivery. */
+/** Returns the ids of the assumptions that explain the state of a delivery. */
 export function assumptionsOf({ state, attempts, trigger }: DeliveryRecord): readonly string[] {
   const ids = new Set<string>();
   if (state === "pending" || state === "failed") ids.add("A-09");
@@ -14,7 +14,7 @@ export function assumptionsOf({ state, attempts, trigger }: DeliveryRecord): rea
   return Array.from(ids).toSorted();
 }
 
-/** Returns the assumptions that affected an attempt. */
+/** Returns the ids of the assumptions that affected an attempt. */
 export function assumptionsBehind({ trigger, error }: AttemptRecord): readonly string[] {
   const ids = ["A-07", "A-10", "A-19", "A-20", "A-25", "A-26", "A-27"];
   if (trigger === "retry") ids.push("A-09");
@@ -23,7 +23,7 @@ export function assumptionsBehind({ trigger, error }: AttemptRecord): readonly s
   return ids.toSorted();
 }
 
-/** Returns the assumptions behind a call, which are those of its operation. */
+/** Returns the ids of the assumptions of a call's operation, without those that affect every operation. */
 export function assumptionsOfCall(
   { ledger }: World,
   { method, path }: { readonly method: string; readonly path: string },

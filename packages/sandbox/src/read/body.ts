@@ -9,7 +9,7 @@ export interface BodyShape {
   readonly bytes: number;
   /** Absent if not all bytes were kept. */
   readonly sha256?: string;
-  /** Present if the shown bytes are valid UTF-8. */
+  /** Present if the shown bytes are valid UTF-8. Otherwise, `base64` is present. */
   readonly text?: string;
   readonly base64?: string;
   /** The number of bytes in `text` or `base64`. */

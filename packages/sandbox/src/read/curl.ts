@@ -17,7 +17,7 @@ const longestArgument = 100_000;
 /**
  * Returns a curl command that sends exactly these bytes and headers, quoted for a POSIX shell.
  *
- * @throws ApiError 409 for a header with a line break, which curl would send as two
+ * @throws ApiError 409 for a header with a line break, which curl would send as two headers, or with a NUL character
  */
 export function curlCommand({ url, headers, body }: CurlRequest): string {
   // The last two options stop curl from adding these headers itself.

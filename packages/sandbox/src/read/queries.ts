@@ -21,7 +21,7 @@ import {
   maybe,
 } from "./shapes.js";
 
-/** The data for the control routes and the page, which use the same functions. */
+/* The data for the control routes and the page, which use the same functions. */
 
 export function countsOf({ calls, deliveries, tally }: State) {
   const { pending, attempting, succeeded, failed } = tally.deliveries;
@@ -45,12 +45,12 @@ export interface Surroundings {
   readonly baseUrl: string;
   readonly dropped: number;
   readonly stray: Stray | undefined;
-  /** The times at which this process started and the sandbox was last reset. */
+  /** The times, on the sandbox's clock, at which the sandbox was started and at which it was last reset. */
   readonly startedAt: number;
   readonly resetAt: number | undefined;
   /** The time to which the sandbox was last rewound, since the last reset. */
   readonly rewoundAt: number | undefined;
-  /** The recording of a scenario that is running or has ended last, if there is one. */
+  /** The running recording of a scenario, or else the last finished one, if there is one. */
   readonly recording: RecordingShape | undefined;
   /** Whether the state is kept in a file, so that it survives a restart. */
   readonly isKept: boolean;
@@ -62,7 +62,7 @@ export interface RecordingShape {
   readonly steps: number;
   /** The name of a finished scenario. */
   readonly name?: string | undefined;
-  /** The number of requests and actions that could not be recorded. */
+  /** The number of requests, actions and further steps that could not be recorded. */
   readonly left_out: number;
 }
 
@@ -177,7 +177,10 @@ export function noteworthyDelivery({ state }: World): DeliveryRecord | undefined
 export const hasFailed = ({ attempts, state }: DeliveryRecord): boolean =>
   attempts.at(-1)?.ok === false && state !== "succeeded";
 
-/** Returns a title for an item and, for a delivery, the result of its last attempt. */
+/**
+ * Returns a title for a call, a send or a delivery and, for a delivery, the result of its last attempt. Returns
+ * undefined for any other item.
+ */
 export function titleOf({ state }: World, id: string) {
   const delivery = state.deliveries.get(id);
   if (delivery) {

@@ -22,7 +22,7 @@ export const timelineQuery = z.object({
   type: z.string().max(200).optional(),
   endpoint_id: z.string().max(200).optional(),
   q: z.string().max(200).optional(),
-  /** `false` leaves out reads that succeeded. */
+  /** `false` leaves out reads that succeeded without a fault. */
   reads: z.enum(["true", "false"]).optional(),
   before: z.string().max(200).optional(),
   limit: z
@@ -34,7 +34,10 @@ export const timelineQuery = z.object({
 
 export type TimelineQuery = z.output<typeof timelineQuery>;
 
-/** Returns at most `limit` matching calls, newest first, starting after the cursor. */
+/**
+ * Returns at most `limit` matching calls, newest first, starting after the cursor.
+ * @throws ApiError 400 for a cursor of another form
+ */
 export function findCalls(world: World, query: TimelineQuery, limit: number): CallRecord[] {
   const calls = world.state.calls.list();
   const text = query.q?.trim().toLowerCase() ?? "";
@@ -69,7 +72,10 @@ function endBefore(calls: readonly CallRecord[], cursor: string): number {
 const isQuietRead = ({ method, status, faultId }: CallRecord) =>
   method === "GET" && status >= 200 && status < 400 && faultId === undefined;
 
-/** Whether a delivery of the call, or an event that went to no endpoint, meets all conditions of the query. */
+/**
+ * Whether a call meets the conditions of a query, except its text. Those on the state, the type and the endpoint must
+ * hold together for one delivery of the call, or for one event that went to no endpoint.
+ */
 function matchesFilter(world: World, call: CallRecord, query: TimelineQuery): boolean {
   const { state, type, endpoint_id: endpointId, reads } = query;
   if (reads === "false" && isQuietRead(call)) return false;
@@ -140,7 +146,7 @@ function wordsOf(world: World, call: CallRecord): Words {
   return made;
 }
 
-/** Joins texts in lower case. No search contains the separator, so no match spans two texts. */
+/** Joins texts in lower case. No usual search contains the separator, a NUL character, so no match spans two texts. */
 const joined = (parts: readonly (string | undefined)[]): string =>
   parts
     .filter((part) => part !== undefined)

@@ -93,7 +93,7 @@ export const attemptSummary = (attempt: AttemptRecord) => ({
   ...maybe("tamper", attempt.tamper),
 });
 
-/** Returns the scheduled attempt: its `X-SVC-Attempt`, the highest one that A-09 allows, and its time. */
+/** Returns the scheduled attempt: its `X-SVC-Attempt`, the highest number that A-09 still allows, and its time. */
 function nextAttempt({ ledger }: World, delivery: DeliveryRecord) {
   if (delivery.nextAttemptAt === undefined) return undefined;
   const n = delivery.attempt + 1;
@@ -107,7 +107,10 @@ function nextAttempt({ ledger }: World, delivery: DeliveryRecord) {
 /** The codes parsed so far. They are cached because searches need them repeatedly. */
 const codes = new WeakMap<AttemptRecord, { readonly code: string | undefined }>();
 
-/** Returns the code in a receiver's response, such as `{"error":{"code":…}}`. */
+/**
+ * Returns the error code in a receiver's response, `{"error":{"code":…}}`, or the outcome that an svc-webhooks receiver
+ * reports in `{"status":…}`. Returns undefined if there is neither.
+ */
 export function receiverCode(attempt: AttemptRecord): string | undefined {
   const known = codes.get(attempt);
   if (known) return known.code;

@@ -7,9 +7,12 @@ import { hint, maybe } from "./shapes.js";
 
 /** The secret that signed an attempt, and the endpoint's other secrets. */
 interface Signer {
-  /** Undefined if the secret has been rotated more than once since. */
+  /**
+   * Undefined if no stored secret matches, because it has been rotated more than once since. For a tampered attempt
+   * that matches none, the current secret.
+   */
   readonly secret: string | undefined;
-  /** The keys that a receiver may use now, starting with the one that signed the attempt. */
+  /** The keys that a receiver may use now, starting with the one that signed the attempt if it is known. */
   readonly keys: readonly [SecretKey, ...SecretKey[]];
   readonly previous: readonly SecretKey[];
 }
@@ -17,7 +20,7 @@ interface Signer {
 export const signatureHeaders = ({ headers }: AttemptRecord): readonly string[] =>
   headers.filter(([name]) => name.toLowerCase() === "x-svc-signature").map(([, value]) => value);
 
-/** Returns the body that was signed: the changed one if a fault signed it, but the original one under tampering. */
+/** Returns the body that was signed: the changed one if a fault had it signed again, otherwise the original one. */
 const signedBody = (delivery: DeliveryRecord, { tamper, body }: AttemptRecord) =>
   tamper === undefined ? (body ?? delivery.body) : delivery.body;
 

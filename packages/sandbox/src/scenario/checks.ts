@@ -12,7 +12,7 @@ export interface Checked {
   readonly found: string;
 }
 
-/** Returns the deliveries since `firstSeq` that a selection matches, oldest first. */
+/** Returns the deliveries with a `seq` above `firstSeq` that a selection matches, oldest first. */
 export const selected = (
   { state }: Service,
   firstSeq: number,
@@ -64,10 +64,10 @@ interface Amount {
 const isMet = (found: number, { count = found, at_least = found, at_most = found }: Amount) =>
   found === count && found >= at_least && found <= at_most;
 
-/** The faults under which the receiver itself produces the response. */
+/** The kinds of faults under which the receiver gets the genuine body and produces the response itself. */
 const passed: ReadonlySet<string | undefined> = new Set(["slow", "duplicate", "reorder"]);
 
-/** Describes the receiver's own failures, without those that a fault caused. */
+/** Describes the receiver's own failures, without those that a fault or tampering caused. */
 function failures({ state }: Service, attempts: readonly AttemptRecord[]): string {
   const isOwn = (attempt: AttemptRecord) =>
     isGenuine(attempt) ||

@@ -7,13 +7,13 @@ import { referencesIn, stringsIn } from "./template.js";
 /** The version of the format that this package reads and writes. */
 export const version = 1;
 
-/** The maximum size of a file, in bytes. The other limits apply to its steps. */
+/** The limits of a file: its size in bytes, its steps, the requests that these send, and the depth of its JSON. */
 export const mostBytes = 1_048_576;
 export const mostSteps = 1_000;
 const mostRequests = 2_000;
 const deepest = 60;
 
-/** The actions that a step can run: all except those for the page, the clock, a reset or a recording. */
+/** The actions that a step can run: all except explaining a signature, moving the clock, resetting and recording. */
 export const stepActions: readonly ActionName[] = actionNames.filter(
   (name) => !["explain", "clock", "reset", "start-recording", "stop-recording"].includes(name),
 );
@@ -39,7 +39,7 @@ const primitive = z.union(
 export const isInterfacePath = (path: string): boolean =>
   new URL(path, "http://sandbox.test").pathname.startsWith("/v1/");
 
-/** Whether a text can be the value of a header. */
+/** Whether a text can be the value of a header: it has only printable ASCII characters. */
 export const isHeaderText = (text: string): boolean => /^[ -~]*$/.test(text);
 
 const requestStep = z.strictObject({
@@ -206,7 +206,7 @@ export function assertStep(step: unknown): void {
 
 function parsedStep(given: unknown, path: string): Step {
   const members = Object.keys(Object(given) as object);
-  // `request` comes first, because a request may have an `expect` of its own.
+  // `request` comes before `expect`, because a request step may have a member `expect` too.
   const kind = (["request", "action", "find", "advance", "expect"] as const).find((one) =>
     members.includes(one),
   );

@@ -67,7 +67,10 @@ function begin({ state, clock, ledger }: Service): Recording {
   };
 }
 
-/** Adds a step that creates an item from before the recording. If that fails, later steps cannot refer to the item. */
+/**
+ * Adds a step that creates an item from before the recording. If that fails, the step counts as left out, and later
+ * steps cannot refer to the item.
+ */
 function noteInitial(to: Recording, recorded: Recorded): void {
   try {
     add(to, recorded);
@@ -97,7 +100,7 @@ function fileOf(service: Service, ended: Recording, name: string) {
     version,
     name,
     ...(Object.keys(assumptions).length === 0 ? {} : { assumptions }),
-    // A file needs at least one step, so that of an empty recording has one without an effect.
+    // A file needs at least one step, so the file of an empty recording has a step without an effect.
     steps: all.length === 0 ? [{ advance: "0ms" }] : all,
   };
   try {

@@ -15,7 +15,10 @@ export interface Recorded {
   readonly response?: unknown;
 }
 
-/** Thrown for a step that cannot be recorded, for example because it refers to an item from before the recording. */
+/**
+ * Thrown for a step that cannot be recorded: it refers to an item that no step can capture, a run cannot repeat it, or
+ * the file has no room for it.
+ */
 export class Unknown extends Error {}
 
 /** The assumptions that are not recorded: A-23, whose value may contain API keys, and the one that no file may set. */
@@ -72,7 +75,10 @@ export function callStep(
 const endpointsPath = "/v1/webhook-endpoints";
 const pathnameOf = (path: string) => path.split("?", 1)[0];
 
-/** Whether a run can get the same response. A run always sends an API key, an idempotency key and a content type. */
+/**
+ * Whether a run can get the same response. A run always sends a valid API key, idempotency key and content type, so it
+ * cannot repeat a call that was refused for one of them. A file cannot contain a path of more than 2,000 characters.
+ */
 const isRepeatable = ({ account, code, idempotencyKey = "", status, path }: CallRecord): boolean =>
   account !== undefined &&
   code !== "missing_idempotency_key" &&
@@ -128,7 +134,10 @@ function keyOf({ keys }: Recording, key: string): string {
   return name;
 }
 
-/** Returns a function that writes a text for the file: without secrets, and with names in place of ids and URLs. */
+/**
+ * Returns a function that writes a text for the file: without secrets, and with references in place of ids and of the
+ * endpoints' URLs.
+ */
 function writer({ state }: Service, to: Recording, authorization: string | null) {
   const endpoints = state.endpoints.list();
   // Longer texts are replaced first, because a secret or a URL may be the start of a longer one.

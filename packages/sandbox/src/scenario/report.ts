@@ -23,7 +23,7 @@ export interface ScenarioReport {
   readonly results: readonly ScenarioResult[];
 }
 
-/** Replaces control, format and unassigned characters, because a terminal would interpret some of them. */
+/** Replaces control and invisible characters and line separators, because a terminal would interpret some of them. */
 const visible = (text: string) => text.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, "\uFFFD");
 
 /** Formats a report as lines of text. */

@@ -280,7 +280,7 @@ function keep(
   return { results: [] };
 }
 
-/** Replaces captured values, ids and secrets, which differ between two runs. */
+/** Replaces ids, secrets and captured values of at least eight characters, because they may differ between two runs. */
 function masked({ values }: Run, text: string): string {
   let shown = text;
   for (const [name, value] of values)

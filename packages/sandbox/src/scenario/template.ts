@@ -5,7 +5,7 @@ const pattern = /\{\{|\{([a-z][a-z0-9-]*)\}/g;
 export const referencesIn = (text: string): readonly string[] =>
   Array.from(text.matchAll(pattern), ([, name]) => name).filter((name) => name !== undefined);
 
-/** Replaces the references in a text with their values, and each `{{` with a brace. */
+/** Replaces the references in a text with their values, and each `{{` with a brace. References without a value stay. */
 export const fill = (text: string, values: ReadonlyMap<string, string>): string =>
   text.replaceAll(pattern, (found, name?: string) =>
     name === undefined ? "{" : (values.get(name) ?? found),
@@ -24,7 +24,7 @@ export function mapStrings(value: unknown, change: (text: string) => string): un
   );
 }
 
-/** Returns all strings of a JSON value. */
+/** Returns all strings of a JSON value, including the names of its members. */
 export function stringsIn(value: unknown): readonly string[] {
   const found: string[] = [];
   mapStrings(value, (text) => {

@@ -3,7 +3,10 @@ import type { AccountId, DeliveryRecord } from "../state/records.js";
 import type { World } from "../world.js";
 import type { Service } from "./service.js";
 
-/** Returns the deliveries of an account (default: of all) that are older than the cursor, newest first. */
+/**
+ * Returns the deliveries of an account and to an endpoint (undefined: of all), newest first. With the cursor `after`,
+ * returns only older ones.
+ */
 export function listDeliveries(
   { state }: World,
   account: AccountId | undefined,

@@ -93,7 +93,9 @@ const domainByName = ({ domains }: Service["state"], account: AccountId, name: s
 /** The unverified domains that each log has reported. They belong to the log, because sandboxes may share it. */
 const warned = new WeakMap<Service["log"], Set<string>>();
 
-/** The maximum number of names remembered per log, so that made-up names cannot fill the memory. */
+/**
+ * The maximum number of names remembered per log, so that they cannot fill the memory. Further names are not logged.
+ */
 const mostWarned = 1_000;
 
 function isFirstWarning(log: Service["log"], name: string): boolean {

@@ -59,7 +59,7 @@ export function rotateSecret(
   state.endpoints.put(endpoint);
 }
 
-/** Archives an endpoint and cancels its pending attempts. May be called repeatedly. */
+/** Archives an endpoint and cancels its pending deliveries. May be called repeatedly. */
 export function archiveEndpoint({ state, engine }: Service, endpoint: EndpointRecord): void {
   endpoint.status = "archived";
   state.endpoints.put(endpoint);

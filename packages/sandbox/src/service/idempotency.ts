@@ -65,8 +65,9 @@ export function createIdempotency({
 
   return {
     /**
-     * Returns the earlier response to the same request, if there is one. Otherwise, reserves the key until `release`.
-     * @throws ApiError if the earlier request had another body (A-14) or is still running
+     * Returns the stored response to the same request, if there is one. Otherwise, reserves the key until `release`,
+     * and returns the functions that store a response and release the key.
+     * @throws ApiError 409 or 422 (A-14) if the earlier request had another body, 409 if it is still running
      */
     begin(scope: readonly [apiKey: string, operation: string, key: string], request: unknown) {
       const id = hashOf(scope);
@@ -99,7 +100,7 @@ export function createIdempotency({
         },
         release() {
           running.delete(id);
-          // The characters are counted after the commit, which removes the record if it fails.
+          // The characters are counted after the commit, because a failed commit removes the record.
           characters += state.idempotency.get(id)?.body.length ?? 0;
         },
       };

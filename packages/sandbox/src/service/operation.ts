@@ -3,7 +3,7 @@ import type { AssumptionId } from "../assumptions/table.js";
 import type { AccountId, CallRecord } from "../state/records.js";
 import type { Service } from "./service.js";
 
-/** A request that has passed all checks that do not depend on the operation. */
+/** A request that has been authenticated, and whose body and query match the operation's schemas. */
 export interface OperationInput<Body = unknown, Query = unknown> {
   readonly account: AccountId;
   /** The values of the path's `{name}` placeholders. */

@@ -16,7 +16,7 @@ export function createRateLimit() {
       for (const window of copies) windows.set(window.who, { ...window });
     },
     /**
-     * Counts a request and returns the rate-limit headers of its response.
+     * Counts a request and returns the rate-limit headers of its response, or none if there is no limit.
      * @throws ApiError 429 `rate_limited`
      */
     count(who: string, rule: Settings["rateLimit"], now: number) {
@@ -62,7 +62,7 @@ const retryAfter = (rule: RateLimitRule, window: RateWindow, now: number) =>
     ? String(secondsLeft(rule, window, now))
     : new Date(Math.ceil(endOf(rule, window) / 1_000) * 1_000).toUTCString();
 
-/** Returns the headers of an exhausted limit of one request, in the default format of A-16. */
+/** Returns the headers of an exhausted limit of one request, in the format `epoch` of A-16. */
 export const usedUp = (now: number, seconds: number) => ({
   "X-RateLimit-Limit": "1",
   "X-RateLimit-Remaining": "0",

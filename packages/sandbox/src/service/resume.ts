@@ -1,11 +1,12 @@
 import { continueSend } from "./sends.js";
 import type { Service } from "./service.js";
 
-/** Ends the calls that were interrupted, and resumes unfinished sends and deliveries. */
+/** Ends interrupted calls with status 503, and resumes unfinished sends and deliveries. */
 export function resumeWork(service: Service): void {
   const { state, engine } = service;
   for (const call of state.calls.all()) {
-    // The call was still running when the process ended or the checkpoint was taken.
+    // A call with status 0 whose response was not lost to a fault was still running when the process ended or the
+    // checkpoint was taken.
     if (call.status === 0 && !call.lost)
       state.calls.put(Object.assign(call, { status: 503, code: "service_unavailable" }));
   }

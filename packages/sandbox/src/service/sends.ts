@@ -5,7 +5,9 @@ import { sendFields } from "./resources.js";
 import type { emailRequest } from "./schemas.js";
 import type { Service } from "./service.js";
 
-/** The statuses that follow `accepted`, with their delays in milliseconds, for each course of a send. */
+/**
+ * For each course of a send, the statuses that follow `accepted`, each with its delay from acceptance in milliseconds.
+ */
 const courses: Readonly<
   Record<Exclude<SendStatus, "accepted" | "sent">, readonly (readonly [SendStatus, number])[]>
 > = {
@@ -25,10 +27,13 @@ const courses: Readonly<
   ],
 };
 
-/** Matches a recipient that selects a course other than that of A-01, such as `bounced@example.test`. */
+/** Matches a recipient that selects a course in place of that of A-01, such as `bounced@example.test`. */
 const magic = /^(bounced|failed|delayed)@(?:.+\.)?test$/i;
 
-/** Creates a send, starts its course, and relays its email. */
+/**
+ * Creates a send, starts its course, and relays its email.
+ * @param scenario the course. Default: that of the first recipient that selects one, or else that of A-01
+ */
 export function acceptSend(
   service: Service,
   account: AccountId,

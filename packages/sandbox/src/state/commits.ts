@@ -13,7 +13,7 @@ export interface CommitsOptions {
   readonly journal: Journal;
   /** Receives the changes that each commit has written. */
   readonly afterCommit: (written: readonly Change[]) => void;
-  /** Receives the error of a failed commit. Further errors are not reported until a commit succeeds. */
+  /** Receives the error of a failed write. Further errors are not reported until a write succeeds. */
   readonly onError: (error: unknown) => void;
 }
 
@@ -21,15 +21,16 @@ export interface CommitsOptions {
 const betweenTriesMs = 1_000;
 
 /**
- * Writes to the journal. The last write ended in one of three ways:
+ * Writes to the journal, and tracks the result of the last write:
  *
- * - **saved**: it succeeded.
- * - **behind**: it failed, and its changes are waiting. The state drops new calls, and `commitSoon` waits for a second.
- *   The next write → saved or behind. A commit that finds no changes, `begin`, or a complete rollback → failed.
- * - **failed**: it failed, but its changes no longer wait, or are part of the next write. The next write → saved or
- *   behind.
+ * - **saved**: it succeeded, or nothing has been written yet.
+ * - **behind**: it failed, and its changes are still unwritten. Meanwhile, the state drops new calls, and `commitSoon`
+ *   waits for a second. The next write → saved or behind. A commit that finds no changes, `begin`, or a rollback that
+ *   leaves no changes → failed.
+ * - **failed**: it failed, but its changes were rolled back, or a transaction that will write them has begun. The next
+ *   write → saved or behind.
  *
- * An error is reported only on the change from saved to behind, not for every request while the disk is full.
+ * A failed write is reported only in the state saved. Otherwise, every request would report one while the disk is full.
  */
 function createWriter(onError: CommitsOptions["onError"]) {
   let lastWrite: "saved" | "behind" | "failed" = "saved";
@@ -45,7 +46,9 @@ function createWriter(onError: CommitsOptions["onError"]) {
       lastWrite = "saved";
     },
     isBehind: (): boolean => lastWrite === "behind",
-    /** Ends the state `behind`, because the failed changes no longer wait, or are part of the next write. */
+    /**
+     * Ends the state `behind`. Called when no change is left, or when a transaction begins that will write the changes.
+     */
     catchUp(): void {
       if (lastWrite === "behind") lastWrite = "failed";
     },
@@ -75,7 +78,9 @@ export function createCommits({ journal, afterCommit, onError }: CommitsOptions)
   };
 
   return {
-    /** Records a change. An undefined value removes the record. */
+    /**
+     * Records a change. An undefined value removes the record. `isAdded` means that the file does not contain it yet.
+     */
     change: (kind: string, id: string, value: unknown, isAdded = false): void => {
       const key = keyOf({ kind, id });
       const isNew = changes.get(key)?.isNew ?? isAdded;
@@ -84,12 +89,12 @@ export function createCommits({ journal, afterCommit, onError }: CommitsOptions)
     },
     /** Drops a record's pending change, because the record equals what was last written. */
     forget: (kind: string, id: string) => void changes.delete(keyOf({ kind, id })),
-    /** Whether the last commit failed, so that its changes are still waiting. */
+    /** Whether the last write failed and its changes are still unwritten. */
     isBehind: writer.isBehind,
     commit,
     /**
-     * Commits on the next turn of the event loop, together with any changes made by then. After a failure, waits for a
-     * second.
+     * Commits on the next turn of the event loop, together with any changes made by then. While the last write's
+     * changes are still unwritten, waits one second instead.
      */
     commitSoon: (): void => {
       cancelSoon ??= soon(writer.isBehind() ? betweenTriesMs : 0, () => {
@@ -101,9 +106,10 @@ export function createCommits({ journal, afterCommit, onError }: CommitsOptions)
       });
     },
     /**
-     * Begins a transaction, and returns the keys of the waiting changes, which are not part of it. Waiting changes to
-     * records in the file are written first, because a rollback restores records from the file. New records can wait:
-     * a request whose call is new costs one commit, not two.
+     * Begins a transaction. Returns the keys of the earlier changes that are still unwritten, because a rollback must
+     * keep them. If an earlier change concerns a record in the file, all are written first, because a rollback restores
+     * such a record from the file. If they only add records, they are written with the transaction, so that a request
+     * whose call is new costs one commit, not two.
      * @throws ApiError 500 if the changes cannot be written
      */
     begin(): Waiting {
@@ -111,7 +117,10 @@ export function createCommits({ journal, afterCommit, onError }: CommitsOptions)
       writer.catchUp();
       return new Set(changes.keys());
     },
-    /** Returns the changes to roll back after a failed commit: those since `begin`, except removals. */
+    /**
+     * Returns the changes to roll back after a failed commit: those since `begin`, except removals and changes to
+     * records whose keys `begin` returned.
+     */
     toRollBack: (waiting: Waiting): readonly Unwritten[] =>
       Array.from(changes.values()).filter(
         (change) => !waiting.has(keyOf(change)) && change.value !== undefined,
@@ -128,7 +137,10 @@ export function createCommits({ journal, afterCommit, onError }: CommitsOptions)
       commit();
       writer.write(() => journal.replace(stored(records)));
     },
-    /** Writes all changes, and closes the journal. Later commits write nothing. */
+    /**
+     * Writes all changes, and closes the journal. Later commits write nothing.
+     * @throws ApiError 500 if the changes cannot be written; the journal is closed nevertheless
+     */
     close: (): void => {
       if (isClosed) return;
       try {
@@ -141,7 +153,7 @@ export function createCommits({ journal, afterCommit, onError }: CommitsOptions)
   };
 }
 
-/** The keys of the changes that a transaction does not contain. */
+/** The keys of the changes that were unwritten when a transaction began. */
 type Waiting = ReadonlySet<string>;
 
 const keyOf = ({ kind, id }: Pick<Change, "kind" | "id">): string => `${kind} ${id}`;
@@ -149,8 +161,8 @@ const keyOf = ({ kind, id }: Pick<Change, "kind" | "id">): string => `${kind} ${
 export type Commits = Readonly<ReturnType<typeof createCommits>>;
 
 /**
- * Runs `work` on the next turn of the event loop, or after `ms` without keeping the process alive. Returns a function
- * that cancels it.
+ * Runs `work` on the next turn of the event loop if `ms` is 0, otherwise after `ms` real milliseconds, without keeping
+ * the process alive for that. Returns a function that cancels it.
  */
 function soon(ms: number, work: () => void): () => void {
   if (ms === 0) {
@@ -162,8 +174,8 @@ function soon(ms: number, work: () => void): () => void {
 }
 
 /**
- * Yields the changes as the journal stores them. A delivery's body never changes and its attempts grow, so both have
- * separate records.
+ * Yields the changes as the journal stores them. Omits a delivery's body, which never changes, and its attempts, which
+ * are added one by one: both have separate records.
  */
 function* stored(changes: Iterable<Change>): Iterable<Change> {
   for (const change of changes) {

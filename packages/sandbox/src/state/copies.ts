@@ -1,7 +1,7 @@
 import type { Change } from "./journal.js";
 import type { Copies, Kind, Kinds } from "./table.js";
 
-/** Copies plain data. Bytes are shared, because they never change. */
+/** Copies plain data deeply. The copy shares byte arrays with the original, because they never change. */
 export function copyOf<Value>(value: Value): Value {
   if (typeof value !== "object" || value === null || value instanceof Uint8Array) return value;
   if (Array.isArray(value)) return value.map(copyOf) as Value;
@@ -19,7 +19,10 @@ export function copiesOf(maps: {
   ) as unknown as Copies;
 }
 
-/** Yields the records as a journal stores them: a delivery's body and its attempts have separate records. */
+/**
+ * Yields a change for each record, and further ones for each delivery's body and attempts, which a journal stores as
+ * separate records.
+ */
 export function* changesOf(copies: Copies): Iterable<Change> {
   for (const [kind, records] of Object.entries(copies))
     for (const value of records) yield { kind, id: value.id, value };

@@ -10,7 +10,7 @@ export interface Journal {
   readonly load: () => Iterable<Change>;
   /** Returns the record as it was last written, or undefined if there is none. */
   readonly read: (kind: string, id: string) => unknown;
-  /** Writes all changes or none before it returns. */
+  /** Writes either all changes or none, synchronously. */
   readonly write: (changes: Iterable<Change>) => void;
   /** Replaces all records, except checkpoints, or changes nothing. `load` then returns them in the order given here. */
   readonly replace: (records: Iterable<Change>) => void;

@@ -1,6 +1,6 @@
 import type { Tables } from "./table.js";
 
-/** Returns the newest time in the records, in epoch milliseconds, or 0 if there is none. */
+/** Returns the newest time of all calls, events, attempts and steps of sends, in epoch milliseconds, or 0. */
 export function newestTime({ calls, sends, events, deliveries }: Tables): number {
   let newest = 0;
   const note = (at = 0) => {

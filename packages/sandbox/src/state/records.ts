@@ -1,16 +1,16 @@
 import type { HeaderList } from "../network/transport.js";
 
 /*
- * The sandbox's records. All times are epoch milliseconds on its own clock. Records are plain data:
- * they are written to the file as JSON, with bytes as base64.
+ * The sandbox's records. All times are epoch milliseconds on the sandbox's clock. Records are plain data: they are
+ * written to the file as JSON, with bytes as base64.
  */
 
-/** The id of the account that owns a record. All API keys share one account unless A-23 separates them. */
+/** The id of the account that owns a record. All API keys share one account unless A-23 is `per-key`. */
 export type AccountId = string;
 
 /**
- * Bytes that may have been truncated. `bytes` is the number of bytes received: the full length of a request, or a lower
- * bound for a truncated response.
+ * A body, or its first part if `truncated`. `bytes` is the length of the whole body, or a lower bound of it for a
+ * truncated response of a receiver.
  */
 export interface Captured {
   readonly content: Uint8Array;
@@ -18,7 +18,7 @@ export interface Captured {
   readonly truncated: boolean;
 }
 
-/** One request to the interface, and its response. */
+/** A request to the interface, or an action that raises events, and its response. */
 export interface CallRecord {
   readonly id: string;
   account: AccountId | undefined;
@@ -33,16 +33,16 @@ export interface CallRecord {
   code?: string;
   /** The real milliseconds from the request to its response. */
   ms: number;
-  /** Whether an earlier response was returned for the same idempotency key. */
+  /** Whether the response is that of an earlier call with the same idempotency key. */
   replayed?: boolean;
-  /** Set if a fault left the call without a response. */
+  /** Set if the client received no response because of a fault. */
   lost?: true;
   faultId?: string;
   /** Facts that the developer should know even though the call succeeded. */
   notes?: readonly string[];
   response?: { readonly headers: HeaderList; readonly body: Captured };
   sendId?: string;
-  /** The source events that this call raised, oldest first. */
+  /** The ids of the source events that this call raised, oldest first. */
   readonly events: string[];
 }
 
@@ -85,11 +85,14 @@ export interface EndpointRecord {
   readonly url: string;
   readonly eventTypes: readonly string[];
   readonly createdAt: number;
-  /** The subscription ids, `sub_…`, by event type. `*` has the id for the whole endpoint (A-26). */
+  /** The subscription ids, `sub_…`, by event type. The id under `*` is that of the whole endpoint (A-26). */
   readonly subscriptions: Readonly<Record<string, string>>;
   status: "active" | "archived";
   secret: string;
-  /** The secret before the last rotation, and the time until which attempts are signed with it. */
+  /**
+   * The secret before the last rotation. Under A-19 `deferred`, attempts before `until` are signed with it. If A-19 was
+   * another value at the rotation, `until` is the time of the rotation.
+   */
   previous?: { readonly secret: string; readonly until: number };
 }
 
@@ -97,7 +100,7 @@ export interface EndpointRecord {
 export type NotSent =
   "no_endpoint" | "type_not_subscribed" | "archived" | "url_refused" | "not_emitted";
 
-/** An event as it occurred. It has a delivery for each endpoint to which it goes. */
+/** An event as it occurred. It has a delivery for each endpoint to which it goes, and one for each edited copy. */
 export interface EventRecord {
   /** The id, `src_…`. */
   readonly id: string;
@@ -112,11 +115,11 @@ export interface EventRecord {
 
 export type DeliveryState = "pending" | "attempting" | "succeeded" | "failed";
 
-/** An event on its way to one endpoint. Its bytes never change. */
+/** An event on its way to one endpoint. Its body never changes. */
 export interface DeliveryRecord {
   /** The initial delivery id, `dlv_…`. */
   readonly id: string;
-  /** Increases with each delivery. Lists use it as their cursor. */
+  /** A number that increases with each new delivery. The list of deliveries uses it as its cursor. */
   readonly seq: number;
   readonly account: AccountId;
   readonly callId: string;
@@ -130,7 +133,7 @@ export interface DeliveryRecord {
   deliveryId: string;
   state: DeliveryState;
   nextAttemptAt?: number | undefined;
-  /** The reason for the next attempt. */
+  /** The reason for the scheduled attempt or, if none is scheduled, for the last one. */
   trigger: Trigger;
   /**
    * The time of the scheduled attempt that a redelivery interrupted. The schedule resumes there if the redelivery
@@ -141,9 +144,9 @@ export interface DeliveryRecord {
   heldBy?: string | undefined;
   /** The number of delays of the retry schedule that have been used. */
   retries: number;
-  /** The X-SVC-Attempt of the last attempt. */
+  /** The X-SVC-Attempt of the last attempt, or 0 before the first. */
   attempt: number;
-  /** The secret of the first attempt, under A-19 `pinned`. */
+  /** The secret of the first attempt that was made under A-19 `pinned`. */
   pinnedSecret?: string | undefined;
   /** Whether the developer edited the body. */
   edited?: boolean | undefined;
@@ -174,7 +177,7 @@ export const mostAttempts = 1_000;
 
 /** One attempt of a delivery: the request and its result. */
 export interface AttemptRecord {
-  /** The attempt's number among all attempts that were made, from 1. */
+  /** The record's number among all of the delivery's, from 1, including dropped ones. A duplicated attempt has two. */
   readonly n: number;
   /** The value of X-SVC-Attempt. */
   readonly attempt: number;

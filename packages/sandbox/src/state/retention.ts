@@ -12,13 +12,19 @@ export interface RetentionLimits {
 
 export const defaultLimits: RetentionLimits = { maxDeliveries: 10_000, maxBytes: 64 * 1_048_576 };
 
-/** The minimum number of changes between two scans. About forty sends, each of at most 1 MiB, cause as many changes. */
+/**
+ * The minimum number of written changes between two scans. About forty sends, each of at most 1 MiB by default (A-24),
+ * cause that many changes.
+ */
 const changesBetween = 200;
 
-/** The share of the limits down to which records are dropped. It is below 1, so that few new calls cause a scan. */
+/**
+ * The share of each limit to which a scan over the limit reduces the records. It is below 1, so that the next few calls
+ * do not cause another scan.
+ */
 const shrinkTo = 0.9;
 
-/** The limit for pending records, as a multiple of the limit for kept records. */
+/** The limit at which new work is refused, as a multiple of the limits for kept records. */
 const pendingFactor = 5;
 
 export function createRetention(state: State, { maxDeliveries, maxBytes }: RetentionLimits) {
@@ -48,7 +54,8 @@ export function createRetention(state: State, { maxDeliveries, maxBytes }: Reten
     if (!isOver(1)) return;
     for (const call of state.calls.all()) {
       if (!hasTooManyCalls(shrinkTo)) break;
-      // Reads and rejected requests are dropped first, so that a flood of them does not displace an accepted send.
+      // Calls without a send or an event, such as reads and rejected requests, are dropped first, so that a flood of
+      // them does not displace an accepted send.
       if (call.events.length === 0 && call.sendId === undefined) dropFinished(call);
     }
     for (const call of state.calls.all()) {
@@ -73,9 +80,12 @@ export function createRetention(state: State, { maxDeliveries, maxBytes }: Reten
         { headers: { "Retry-After": "5" } },
       );
     },
-    /** Counts all stored bytes again, after a rewind, and drops records over a limit. */
+    /** Counts all stored bytes again after a rewind. Over a limit, drops the oldest finished calls. */
     recount: look,
-    /** Counts the written changes. Over a limit, drops the oldest finished calls with everything that they caused. */
+    /**
+     * Counts the written changes. Over a limit, and after enough changes, drops the oldest finished calls with
+     * everything that they caused.
+     */
     committed(written: readonly Change[]): void {
       changes += written.length;
       for (const change of written) bytes += bytesOf(change);
@@ -111,7 +121,7 @@ function bytesOfCall({ path, headers, body, response }: CallRecord): number {
   return bytes;
 }
 
-/** The size of a short string and its array slot in V8, in bytes. */
+/** The approximate memory of an address in a list, in bytes: a short string and its array slot in V8. */
 const bytesOfAddress = 50;
 
 const bytesOfSend = ({ html, text, to }: SendRecord) =>

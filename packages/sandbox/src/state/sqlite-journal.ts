@@ -23,11 +23,12 @@ const version = 2;
 
 /**
  * Opens the journal in a SQLite file. The file holds signing secrets, so its mode becomes 0600; a rejected file keeps
- * its mode. With `synchronous=NORMAL` and a write-ahead log, the data survives a crash of the process at any moment; a
- * crash of the machine may lose the last transactions.
+ * its mode. With `synchronous=NORMAL` and a write-ahead log (WAL), the data survives a crash of the process at any
+ * moment; a crash of the machine may lose the last transactions.
  *
  * @throws ReceiverConfigError `invalid_option` if there is no SQLite
- * @throws Error with the path and the cause, also if another process has the file open
+ * @throws Error with the path, the reason and the fix if the file cannot be used, for example because another process
+ *   has it open
  */
 export function sqliteJournal(path: string): Journal {
   const { DatabaseSync } = loadSqlite();
@@ -61,8 +62,8 @@ function assertUsable(path: string, found: Stats): void {
 }
 
 /**
- * Makes the database's files private. Must be called before SQLite opens them, because SQLite gives a write-ahead log
- * the mode that the database has at that moment. Returns a function that restores the modes.
+ * Sets the mode of the database's files to 0600. Must be called before SQLite opens them, because SQLite gives a new
+ * WAL the mode that the database has at that moment. Returns a function that restores the modes.
  *
  * @throws Error before any mode is changed, if one of the database's other files is not a regular file
  */
@@ -96,7 +97,7 @@ function journalIn(database: Database, path: string): Journal {
     const [damage] = Object.values(database.prepare("PRAGMA quick_check(1)").get() ?? {});
     if (damage !== "ok") throw new Error(`it is damaged: ${String(damage)}`);
   }
-  // The lock is exclusive, because two sandboxes on one file would each deliver its retries.
+  // The lock is exclusive, because two sandboxes on one file would both make its pending attempts.
   database.exec(
     `PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;
     PRAGMA secure_delete=ON;
@@ -167,8 +168,7 @@ function rollBack(database: Database): void {
 
 /**
  * Closes the database and leaves all records in its main file. `close` alone would release the file only when its
- * statements have been garbage-collected, and would leave records in the write-ahead log, where they are lost if the
- * file is moved.
+ * statements have been garbage-collected, and would leave records in the WAL, where they are lost if the file is moved.
  */
 function close(database: Database): void {
   try {

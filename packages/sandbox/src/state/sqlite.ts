@@ -23,10 +23,10 @@ interface Sqlite {
 const name = "@photostructure/sqlite";
 
 /**
- * Loads SQLite: the optional package, which runs on all supported versions of Node, or else `node:sqlite`, which Node
- * has from 22.13.
+ * Loads SQLite: the optional package if it is installed, which runs on all supported versions of Node, or else
+ * `node:sqlite`, which Node has from 22.13.
  *
- * @throws ReceiverConfigError `invalid_option`, with the command that installs the package
+ * @throws ReceiverConfigError `invalid_option` if there is neither, with the command that installs the package
  */
 export function loadSqlite(): Sqlite {
   const require = createRequire(import.meta.url);

@@ -29,16 +29,18 @@ export interface State extends Tables, Pick<Commits, "commit" | "commitSoon" | "
     lines: readonly string[],
   ) => void;
   readonly nextSeq: () => number;
-  /** Returns the `seq` of the newest delivery so far, or 0. */
+  /** Returns the `seq` of the newest delivery so far, or 0 if there was none. */
   readonly newestSeq: () => number;
   /**
    * Runs `work`, which must be synchronous, and writes its changes before returning. If they cannot be written, they
-   * are rolled back, in memory too, except that removed records stay removed. `work` does not run if earlier changes to
-   * records in the file cannot be written.
+   * are rolled back, in memory too. Only removals remain, and changes to new records that were still unwritten before
+   * `work`. `work` does not run if earlier changes to records in the file cannot be written.
    * @throws ApiError 500 if the file cannot be written; and any error of `work`, whose changes until then remain
    */
   readonly transaction: <Result>(work: () => Result) => Result;
-  /** Records a call. While the file cannot be written, calls are dropped instead, because memory is limited. */
+  /**
+   * Records a call. While the file cannot be written, drops it instead, because unwritten calls would fill the memory.
+   */
   readonly noteCall: (call: CallRecord) => void;
   /** Removes all records except the number of starts. */
   readonly clear: () => void;
@@ -50,13 +52,13 @@ export interface State extends Tables, Pick<Commits, "commit" | "commitSoon" | "
    * @throws ApiError 500 if the file cannot be written, in which case the records stay as they were
    */
   readonly restore: (checkpoint: Pick<CheckpointRecord, "seq" | "copies">) => void;
-  /** Returns the number of rewinds so far. A request that began in an earlier era must not change records. */
+  /** Returns the number of rewinds since the start. A request that began in an earlier era must not change records. */
   readonly era: () => number;
 }
 
 export interface StateOptions extends Partial<CommitsOptions> {
   readonly onChange?: ChangeListener | undefined;
-  /** Receives each record whose changes were rolled back. The record may no longer exist. */
+  /** Receives the kind and id of each record whose changes were rolled back. The record may no longer exist. */
   readonly onTakenBack?: ChangeListener | undefined;
 }
 
@@ -73,7 +75,7 @@ export function createState({
   const commits = createCommits({ journal, afterCommit, onError });
   const { change, commit, commitSoon, close } = commits;
 
-  /** Notifies the tally and the listener of a record that has changed in memory. */
+  /** Notifies the tally of a record that has changed in memory, and the listener too unless the record was removed. */
   const noteChange = (kind: Kind, id: string) => {
     tally.note(kind, id);
     if (maps[kind].has(id)) onChange(kind, id);
@@ -142,7 +144,7 @@ export function createState({
     },
     clear() {
       for (const records of Object.values(tables)) {
-        // The number of starts is kept, so that ids never repeat, even after a reset.
+        // The number of starts is kept, because it is part of the seed: without it, the next start would repeat ids.
         for (const { id } of records.all()) if (id !== "starts") records.drop(id);
       }
     },
@@ -177,7 +179,7 @@ interface Restored {
   readonly commits: Commits;
 }
 
-/** Replaces the records, first in the file. @throws ApiError 500 if the file cannot be written */
+/** Replaces the records, first in the file, then in memory. @throws ApiError 500 if the file cannot be written */
 function restoreTables(
   { maps, tables, tally, commits }: Restored,
   copies: CheckpointRecord["copies"],

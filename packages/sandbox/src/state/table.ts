@@ -11,7 +11,7 @@ export interface Kinds {
   readonly delivery: records.DeliveryRecord;
   readonly idempotency: records.IdempotencyRecord;
   readonly fault: records.FaultRecord;
-  /** Single values: the clock, the selected assumptions, counters. */
+  /** Single values, such as the clock, the selected assumptions and the number of starts. */
   readonly setting: { readonly id: string; readonly value: unknown };
   readonly checkpoint: CheckpointRecord;
 }
@@ -29,7 +29,7 @@ export interface CheckpointRecord {
   readonly copies: Copies;
   /** The position in the sequence of ids. Undefined if ids are random. */
   readonly ids: IdsPosition | undefined;
-  /** The values of the assumptions by their ids, as they are saved. Functions are left out. */
+  /** The values of the assumptions by their ids, as they are saved. Functions and emit maps are left out. */
   readonly assumptions: Readonly<Record<string, unknown>>;
   /** The windows of the rate limit (A-16). */
   readonly windows: readonly RateWindow[];
@@ -52,7 +52,7 @@ export interface Table<Item> {
   readonly all: () => Iterable<Item>;
   /** Like `all`, but returns an array, which is valid until the next change. */
   readonly list: () => readonly Item[];
-  /** Adds a record, or reports that it has changed. */
+  /** Adds or replaces a record, or reports that it has changed. */
   readonly put: (item: Item) => Item;
   readonly drop: (id: string) => void;
   /** Replaces all records, without reporting changes. */
@@ -68,12 +68,15 @@ type PluralOf<Name extends Kind> = Name extends "idempotency"
 /** All records: `calls`, `deliveries` and so on. */
 export type Tables = { readonly [Name in Kind as PluralOf<Name>]: Table<Kinds[Name]> };
 
-/** Creates a table on `map`. @param changed receives each record that is added, changed or, without a value, dropped */
+/**
+ * Creates a table on `map`.
+ * @param changed is called for each record that is added, changed or dropped; a dropped record has no value
+ */
 export function createTable<Item extends { readonly id: string }>(
   map: Map<string, Item>,
   changed: (id: string, value: Item | undefined, isAdded: boolean) => void,
 ): Table<Item> {
-  /** The cached result of `list`. A new record is added to it, so that calls of `list` between changes stay cheap. */
+  /** The cached result of `list`. A new record is appended, so that the next `list` does not copy all records again. */
   let list: Item[] | undefined;
   return {
     get size() {

@@ -23,7 +23,7 @@ export type TablesByKind = { readonly [Name in Kind]: Table<Kinds[Name]> };
 /**
  * Creates all tables.
  *
- * @param change records each record that is added, changed or, without a value, dropped
+ * @param change is called for each record that is added, changed or dropped; a dropped record has no value
  * @param noteChange is called after each of these changes, except for changes to a delivery's parts
  */
 export function createTables(
@@ -74,7 +74,7 @@ const withParts = (
     return deliveries.size;
   },
   put(delivery) {
-    // The bytes never change, so they are written only once.
+    // The body never changes, so it is written only once.
     if (!deliveries.get(delivery.id)) change("body", delivery.id, delivery.body, true);
     return deliveries.put(delivery);
   },

@@ -39,7 +39,10 @@ export function createTally(records: Records) {
     get notSent() {
       return unsent.size;
     },
-    /** For each endpoint, the delivery with the newest genuine attempt, and the time of that attempt. */
+    /**
+     * For each endpoint, the delivery with the newest genuine attempt, and the time of that attempt. If that delivery
+     * is dropped, the endpoint has no entry until its next genuine attempt.
+     */
     newest: newest as ReadonlyMap<string, { readonly id: string; readonly at: number }>,
     /** Returns a number that increases when a call, or something that it caused, changes. */
     revisionOf: (callId: string): number => revisions.get(callId) ?? 0,
@@ -51,7 +54,7 @@ export function createTally(records: Records) {
       }
       const call = callOf(records, kind, id);
       if (call === undefined) return;
-      // The counter is shared, because a call that a rewind restores must not get an earlier revision.
+      // All calls share one counter, so that a call that a rewind restores never gets a revision that it had before.
       if (records.calls.get(call)) revisions.set(call, (revision += 1));
       else revisions.delete(call);
     },
@@ -60,7 +63,7 @@ export function createTally(records: Records) {
 
 export type Tally = Omit<ReturnType<typeof createTally>, "note">;
 
-/** Returns the id of the timeline call that a record belongs to. */
+/** Returns the id of the timeline call that a record belongs to, or undefined if it belongs to none. */
 export function callOf(records: Records, kind: Kind, id: string): string | undefined {
   switch (kind) {
     case "call":

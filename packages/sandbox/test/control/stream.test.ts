@@ -266,7 +266,7 @@ describe("many streams", () => {
       error: {
         code: "too_many_streams",
         message:
-          "100 change streams are already open, which is the maximum. Close some of the sandbox's pages.",
+          "100 change streams are already open, which is the maximum. Close some of the browser tabs that show the sandbox.",
       },
     });
     opened.pop()?.abort();

@@ -115,7 +115,7 @@ const ends = new IntersectionObserver((entries) => {
   (end as HTMLElement | undefined)?.click();
 });
 
-/** Shows the buttons that need the script, and observes the countdowns and the link to older calls. */
+/** Shows the copy buttons if the browser can copy text, and observes the countdowns and the link to older calls. */
 export function enliven(root: ParentNode): void {
   for (const button of all("[data-copy]", root)) button.hidden = !navigator.clipboard;
   for (const due of all("[data-due]", root)) countdowns.observe(due);

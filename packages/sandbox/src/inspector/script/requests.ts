@@ -2,7 +2,10 @@ import { setAddress } from "./address.js";
 import { showConnected, showLost } from "./live.js";
 
 interface TrustedTypes {
-  /** Returns trusted HTML, for which the types of the DOM require a string. */
+  /**
+   * Creates a policy. Its `createHTML` returns trusted HTML, but is typed as returning a string, which the types of the
+   * DOM require.
+   */
   createPolicy(name: string, rules: { createHTML: (html: string) => string }): typeof rules;
 }
 

@@ -42,7 +42,7 @@ function showPiece(old: HTMLElement | null, piece: HTMLElement, isPage: boolean)
   const isChanged = old.dataset.rev !== piece.dataset.rev;
   const isResult = resultIn(piece);
   const wasResult = resultIn(old);
-  // A result stays until the next action, whatever has changed since.
+  // The result of an action stays until a whole page is shown, after the next action or navigation.
   if (!isChanged && !isResult && !(isPage && wasResult)) return;
   // A response with parts lacks the notice of the last action, so the notice stays. A filter in use stays too.
   if (piece.id === "notice" && !isPage) return;

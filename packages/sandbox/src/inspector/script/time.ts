@@ -17,7 +17,8 @@ export function setClock(element: HTMLElement | null): void {
 
 /**
  * Updates the clock and countdowns: every second, or ten times a second while a countdown in view is in its last ten
- * seconds.
+ * seconds, unless the user prefers reduced motion. If the clock stands still or the tab is hidden, updates them only
+ * once.
  */
 export function tick(): void {
   clearTimeout(timer);

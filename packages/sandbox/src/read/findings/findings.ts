@@ -10,7 +10,7 @@ import { remedy, type Finding, type FindingCode } from "./finding.js";
 import { receivers } from "./receivers.js";
 import { faultText } from "../shapes.js";
 
-/** A request other than a read to a path that does not exist, such as `POST /emails`. */
+/** A request that no route serves, outside `/v1/` and `/_sandbox/` and not a read, such as `POST /emails`. */
 export interface Stray {
   readonly method: string;
   readonly path: string;
@@ -19,12 +19,14 @@ export interface Stray {
 
 const mostFindings = 5;
 
-/** The number of records that are checked, counted from the newest. */
+/** The number of calls, of events and of sends that are checked, counted from the newest. */
 const recent = 200;
 
 const order = ["error", "warning", "info"];
 
-/** The codes of which only the worst finding is returned, because all findings with such a code have one cause. */
+/**
+ * The codes for which only the worst finding is returned, because all findings with such a code have the same cause.
+ */
 const single: ReadonlySet<FindingCode> = new Set([
   "no_endpoint",
   "type_not_subscribed",
@@ -102,8 +104,9 @@ function* unsentEvents(world: World): Iterable<Finding> {
 }
 
 /**
- * Returns `info` for events that are probably unwanted: domain events without a subscriber, because an endpoint for
- * emails does not need them, and events of a call that raised a delivered event too. Returns `error` for all others.
+ * Returns `info` for events that are probably unwanted: domain events to which no endpoint subscribes, because an
+ * endpoint for emails does not need them, and events of a call that also raised an event with deliveries. Returns
+ * `error` for all others.
  */
 function severityOf({ state }: World, { callId, sendId }: EventRecord, code: FindingCode) {
   const others = state.calls.get(callId)?.events ?? [];
@@ -166,7 +169,7 @@ function notEmitted(ledger: Ledger, type: string): Omit<Finding, "severity"> | u
   };
 }
 
-/** Yields a finding if the last attempt to relay an email failed. */
+/** Yields a finding if the newest email with a relay result could not be relayed. */
 function* relay({ state }: World): Iterable<Finding> {
   for (const { id, history } of newest(state.sends)) {
     const note = history.findLast((entry) => entry.note?.startsWith("relay"))?.note;

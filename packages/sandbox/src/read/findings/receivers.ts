@@ -6,10 +6,10 @@ import { isGenuine } from "../../state/tally.js";
 import { remedy, type Finding } from "./finding.js";
 import { receiverCode } from "../shapes.js";
 
-/** The response time that counts as slow, in milliseconds, because it comes close to the usual limits of senders. */
+/** The response time from which a receiver counts as slow, in milliseconds: close to the usual limits of senders. */
 const slowMs = 5_000;
 
-/** The time for which findings mention a rotation, in milliseconds of the sandbox's clock. */
+/** How long findings mention a rotation after the new secret applies, in milliseconds of the sandbox's clock. */
 const rotationShownMs = 86_400_000;
 
 /** The maximum number of characters of a URL in a finding's text. */
@@ -158,7 +158,7 @@ const registeredTwice = ({ id }: EndpointRecord, said: string): Finding => ({
   ),
 });
 
-/** Returns a sentence about a recent rotation, which is often the reason for a rejected signature. */
+/** Returns a sentence about a recent rotation, often the reason for a rejected signature, or "" without one. */
 function rotation({ clock, ledger }: World, { previous }: EndpointRecord): string {
   const now = clock.now();
   if (!previous || now - previous.until > rotationShownMs) return "";

@@ -68,10 +68,7 @@ const History = ({ view, send: { history, next } }: SendProps) => (
   </table>
 );
 
-/**
- * An email, with its HTML in a frame that cannot run scripts, load anything or follow links. The links are listed as
- * text.
- */
+/** An email. The frame with its HTML cannot run scripts, use the network or follow links. Links are listed as text. */
 export const Mail = ({ view, send }: SendProps) => {
   const { from, to, html, text, id } = send;
   const links = linksOf(view, send);
@@ -125,7 +122,7 @@ export const Mail = ({ view, send }: SendProps) => {
 
 const mostLinks = 50;
 
-/** Returns the targets of an email's links as text, because the frame does not follow links. */
+/** Returns the targets of an email's first {@link mostLinks} links as text, because the frame does not follow links. */
 function linksOf({ service }: View, { id, html: part }: Send): readonly string[] {
   const html = part ? mailPart(service, id, "html").slice(0, 262_144) : "";
   const found = html.matchAll(

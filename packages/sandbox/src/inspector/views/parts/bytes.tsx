@@ -76,7 +76,10 @@ export const Bytes = ({ body, label, all, from, place }: BytesProps) => (
   </>
 );
 
-/** JSON with a line for each member, unless the body already has this form or the result would be too long. */
+/**
+ * A JSON body with a line for each member. Renders nothing if the body already has this form or is not a JSON object or
+ * array, and a note if the result would be too long.
+ */
 const Indented = ({ of, label }: { of: string; label: string }) => {
   const indented = indentJson(of);
   if (indented === "too_long")

@@ -19,7 +19,8 @@ export const Text = ({ of, lines = false }: { of: string; lines?: boolean }) => 
   const parts = visible(of, lines).map((part) =>
     typeof part === "string" ? part : <span class="mark">{part.name}</span>,
   );
-  // Only right-to-left text, which is never ASCII, needs `<bdi>`. Omitting it elsewhere saves thousands of elements.
+  // `<bdi>` matters only for right-to-left text, which is never ASCII. Omitting it from ASCII text saves thousands of
+  // elements.
   return mayTurn.test(of) ? <bdi>{parts}</bdi> : <>{parts}</>;
 };
 
@@ -38,7 +39,7 @@ export const Time = ({ at }: { at: string }) => (
   </time>
 );
 
-/** A button that copies text. It is hidden without the script. */
+/** A button that copies text. The script shows it if the browser can copy. */
 export const Copy = ({ text, label }: { text: string; label: string }) => (
   <button class="bare" type="button" hidden data-copy={text} aria-label={label}>
     <Icon of="copy" />
@@ -55,7 +56,7 @@ interface CopyBodyProps {
 
 /**
  * A button that copies a body exactly. The script fetches the body, because an attribute of the page must not contain
- * its invisible characters. Without the script, the button is hidden.
+ * its invisible characters. It also shows the button, if the browser can copy.
  */
 export const CopyBody = ({ of, from, place }: CopyBodyProps) => (
   <button

@@ -4,7 +4,10 @@ import { Assumed } from "./elements.js";
 
 interface PieceProps {
   readonly id: string;
-  /** The data that the piece shows, except countdowns. The script replaces the piece when this data changes. */
+  /**
+   * The data that the piece shows, except countdowns. When the data changes, the script replaces the piece, unless the
+   * piece is in use.
+   */
   readonly data: unknown;
   readonly class?: string;
   /** The id of the piece's heading. */

@@ -15,7 +15,7 @@ interface Run {
   readonly size: number;
 }
 
-/** The maximum number of chips in a track. The delivery's details contain the earlier attempts. */
+/** The maximum number of chips for past attempts in a track. The delivery's details contain the earlier attempts. */
 const mostChips = 12;
 
 /** Groups consecutive manual attempts with the same result into runs. Every other attempt is a run by itself. */
