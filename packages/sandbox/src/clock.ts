@@ -50,8 +50,8 @@ export interface Scheduler extends SandboxClock {
   /** Sets the clock back or forward to `state`, and continues from there. Ends all delays that faults have caused. */
   readonly rewind: (state: ClockState) => void;
   /**
-   * Restores the clock after a restart, at `newest` or later. Unless the clock is manual, it also advances for the time
-   * that the process was down.
+   * Restores the clock after a restart, at `newest` or later. Unless the clock is manual, it also advances, at its
+   * speed, by the time that the process was down.
    */
   readonly restore: (state: ClockState, newest?: number) => void;
   /** In real mode, moves a clock that is behind real time forward to it. Otherwise, does nothing. */

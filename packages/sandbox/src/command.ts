@@ -87,7 +87,7 @@ export interface CommandValues {
 
 /** The parts of the process that the command uses. */
 export interface CommandContext {
-  /** Receives the base URL, the assumptions, or the report of a scenario. */
+  /** Receives the base URL (on a terminal, with hints), the assumptions, or the report of a scenario. */
   readonly stdout: { readonly isTTY?: boolean; write(text: string): unknown };
   /** Closes the sandbox, or ends a running scenario, when aborted. */
   readonly signal: AbortSignal;

@@ -10,14 +10,14 @@ import { defaultLimits } from "./state/retention.js";
 
 export interface SandboxOptions {
   /**
-   * `"real"` (default); `"manual"`, which stands still until `clock.advance()`; or `"accelerated"`, 60 times as fast as
-   * real time, or `speed` times (more than 0, at most 999,999). `start` is in epoch milliseconds, at most
-   * 253,402,214,400,000: the clock ends with the year 9999. `advance` stops waiting for receivers if no attempt
-   * finishes for `patienceMs` of real time: 1 to 600,000, 1,000 by default.
+   * `"real"` (default); `"manual"`, which stands still until it is moved, for example by `clock.advance()`; or
+   * `"accelerated"`, 60 times as fast as real time, or `speed` times (more than 0, at most 999,999). `start` is in
+   * epoch milliseconds, at most 253,402,214,400,000: the clock ends with the year 9999. `advance` stops waiting for
+   * receivers if no attempt finishes for `patienceMs` of real time: 1 to 600,000, 1,000 by default.
    *
-   * A data file stores its clock, whose time never goes back. Without this option, the clock keeps the file's mode.
-   * `"real"` without `start` continues at the machine's time, or at the file's time if that is later; the clock then
-   * stays ahead by the difference. `start` applies only if the file has no clock yet.
+   * A data file stores its clock, whose time goes back only by a rewind. Without this option, the clock keeps the
+   * file's mode. `"real"` without `start` continues at the machine's time, or at the file's time if that is later; the
+   * clock then stays ahead by the difference. `start` applies only if the file has no clock yet.
    */
   readonly clock?:
     | ClockMode
@@ -43,11 +43,11 @@ export interface SandboxOptions {
   readonly seed?: number | undefined;
   /** An SMTP server on loopback to which each email is also relayed: `smtp://127.0.0.1:1025`. Default: none. */
   readonly smtp?: string | undefined;
-  /** Host names, besides localhost, under which `listen()` serves requests, with any port. Default: none. */
+  /** Host names under which `listen()` serves requests, with any port, in addition to loopback names. Default: none. */
   readonly allowHosts?: readonly string[] | undefined;
   /**
-   * The maximum number of deliveries, and of calls, to keep: 1 or more. The oldest finished ones are dropped first;
-   * pending ones are never dropped. Default 10,000.
+   * The maximum number of deliveries, and of calls, to keep: 1 or more. Finished calls without an effect are dropped
+   * first, then the oldest finished ones with their deliveries. Pending ones are never dropped. Default 10,000.
    */
   readonly maxDeliveries?: number | undefined;
   /**

@@ -26,7 +26,7 @@ export interface SiteContext {
   readonly isKept: boolean;
 }
 
-/** The headers of every response. They prevent caching, and access to the page and its data from other origins. */
+/** The headers of each response that does not set them itself. They prevent caching, and access from other origins. */
 const headers = {
   "Cache-Control": "no-store",
   "Cross-Origin-Opener-Policy": "same-origin",

@@ -27,7 +27,7 @@ export interface Stream {
 }
 
 export interface StreamOptions {
-  /** Returns the id of the call that a record belongs to. */
+  /** Returns the id of the call that a record belongs to, or undefined if it belongs to none. */
   readonly callOf: (kind: Kind, id: string) => string | undefined;
   readonly counts: () => object;
   /**

@@ -60,7 +60,9 @@ export function createEngine(world: World, transport: Transport) {
         });
       }
     },
-    /** Schedules the next attempt of a delivery whose changes have been rolled back. */
+    /**
+     * Cancels the scheduled attempt of a delivery whose changes were rolled back, and schedules that of the old record.
+     */
     takenBack: schedule.arm,
     /** Cancels the pending deliveries of an endpoint. */
     cancel({ id }: EndpointRecord): void {

@@ -66,7 +66,7 @@ function beginExchange(service: Service, request: Request) {
       call.response = { headers: Object.entries(headers), body: capture(withoutSecret(text)) };
       finish(text);
     },
-    /** Records that the connection is lost without a response. */
+    /** Records that a fault withholds the response. */
     lose: (): void => {
       call.lost = true;
       finish("");
@@ -224,7 +224,10 @@ function replayed({ sendId, status, body }: IdempotencyRecord, call: CallRecord)
   return { status, type: "application/json", text: body };
 }
 
-/** Returns how a fault loses the connection, or undefined if it does not. @throws ApiError for a fault with a status */
+/**
+ * Returns how a fault withholds the response, or undefined if it does not.
+ * @throws ApiError for a fault with a status
+ */
 function applyFault(fault: FaultRecord | undefined, now: number): "closed" | "silent" | undefined {
   switch (fault?.kind) {
     case "status": {

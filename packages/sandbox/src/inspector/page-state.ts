@@ -12,7 +12,7 @@ const fields = z
     item: z.string().regex(/^(?:dlv|evt|send|src|call)_\w{1,60}$/),
     /** The number of the selected attempt. Default: the newest. */
     attempt: number,
-    /** The first attempt on the current page of the attempts table. Default: the start of the newest page. */
+    /** The number of the first attempt on the current page of the attempts table. Default: that of the newest page. */
     from: number,
     /** Set to show all stored bytes of a body. */
     full: z.literal("true"),

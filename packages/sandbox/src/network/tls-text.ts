@@ -1,6 +1,7 @@
 /**
  * Describes why a TLS connection failed.
  *
+ * @param host the host name for which the certificate must be valid
  * @param starting how to start the program that connects, such as `start the sandbox`
  *
  * @example

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Captured } from "../state/records.js";
 
-/** The number of bytes that are shown unless all are requested. */
+/** The maximum number of bytes that are shown unless all are requested. */
 const shownBytes = 16_384;
 
 export interface BodyShape {

@@ -147,7 +147,7 @@ export function sendDetail({ state }: World, id: string, full: boolean) {
   };
 }
 
-/** Returns the HTML or text part of an email. @throws ApiError 404 */
+/** Returns the HTML or text part of an email. @throws ApiError 404 if it is not stored or has no such part */
 export function mailPart({ state }: World, id: string, part: "html" | "text"): string {
   const send: SendRecord = find(state.sends, id, "send");
   const content = send[part];

@@ -57,7 +57,7 @@ export function endVerification(
 }
 
 /**
- * Depending on A-06, allows, notes or rejects a send from an unverified domain.
+ * Depending on A-06, allows a send from an unverified domain, allows it with a note, or rejects it.
  *
  * @throws ApiError 400 if A-06 is `reject`
  */

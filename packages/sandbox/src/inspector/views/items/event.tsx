@@ -9,7 +9,7 @@ import { Id, Ids, stepsOf, Trail } from "../parts/trail.js";
 
 type Event = ReturnType<typeof eventDetail>;
 
-/** An event, and the endpoints that it was delivered to. */
+/** An event and its deliveries, or the reason why it has none. */
 export const EventDetail = ({ view, event }: { view: View; event: Event }) => (
   <Piece id="about" class="about" data={event}>
     <Trail

@@ -87,7 +87,7 @@ export const isRefused = ({ outcome }: View, name: ActionName, fixed: Fixed): bo
   outcome.action === name &&
   Object.entries(fixed).every(([key, value]) => field(outcome.fields, key) === String(value));
 
-/** Returns the values that were typed into a rejected form, or `initial`. */
+/** Returns the values that were typed into a field of a rejected form, or `initial` for any other form. */
 export const allTyped = (
   view: View,
   name: ActionName,
