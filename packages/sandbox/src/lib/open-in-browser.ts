@@ -6,12 +6,11 @@ export interface Opener {
   readonly args: readonly string[];
 }
 
-/** Returns the program that opens an address in the default browser. `address` is the `href` of a URL. */
+/** Returns the program that opens an address without quotation marks in the default browser. */
 export function openerOf(platform: NodeJS.Platform, address: string): Opener {
   if (platform === "darwin") return { program: "open", args: [address] };
   // `start` is built into cmd, and treats its first quoted argument as a window title, so an empty title comes first.
-  // Within quotes, cmd treats & and | as ordinary characters. An `href` percent-encodes quotation marks except in its
-  // host, so the host must come from a trusted source.
+  // Within quotes, cmd treats & and | as ordinary characters.
   if (platform === "win32")
     return {
       // The full path is used, because Windows would look for `cmd` in the current folder first.
@@ -27,7 +26,7 @@ export function openerOf(platform: NodeJS.Platform, address: string): Opener {
  *
  * @param url an `http:` or `https:` address
  * @param report receives one line if the browser could not be opened: the program is missing, or failed
- * @throws WebhookError `wrong_usage` for any other address
+ * @throws WebhookError `wrong_usage` for any other address, and for a host with a quotation mark
  *
  * @example
  * ```ts
@@ -39,7 +38,8 @@ export function openerOf(platform: NodeJS.Platform, address: string): Opener {
  */
 export function openInBrowser(url: string, report: (line: string) => void): void {
   const address = URL.canParse(url) ? new URL(url) : undefined;
-  if (address === undefined || !/^https?:$/.test(address.protocol))
+  // A URL percent-encodes quotation marks except in its host.
+  if (address === undefined || !/^https?:$/.test(address.protocol) || address.host.includes('"'))
     throw new WebhookError("wrong_usage", "`url` must be an http: or https: address.");
   const { href } = address;
   const { program, args } = openerOf(process.platform, href);

@@ -14,12 +14,16 @@ test.each([
 });
 
 describe("what is not a web page is refused", () => {
-  test.each(["", "127.0.0.1:4010", "--version", "file:///etc/passwd", "javascript:alert(1)"])(
-    "%s",
-    (url) => {
-      expect(() => openInBrowser(url, () => {})).toThrow(
-        expect.objectContaining({ code: "wrong_usage", message: expect.stringMatching(/http/) }),
-      );
-    },
-  );
+  test.each([
+    "",
+    "127.0.0.1:4010",
+    "--version",
+    "file:///etc/passwd",
+    "javascript:alert(1)",
+    'http://a"b/',
+  ])("%s", (url) => {
+    expect(() => openInBrowser(url, () => {})).toThrow(
+      expect.objectContaining({ code: "wrong_usage", message: expect.stringMatching(/http/) }),
+    );
+  });
 });
