@@ -12,16 +12,18 @@ export interface HandlerServer {
   readonly close: () => void;
 }
 
-/** The maximum size of an event, in bytes: above that of a body that a receiver may accept. */
+/** The maximum size of a posted event, in bytes: much more than any event of the contract has. */
 const mostBytes = 4_194_304;
 
-/** How long a connection may take to send its headers or its body, in milliseconds. */
+/** How long a request may take to arrive in full, in milliseconds. */
 const requestMs = 10_000;
 
 /**
  * Serves the contract's handler on 127.0.0.1. Each POST request with an event as JSON is a run of the handler. The
- * response is 403 to a web page, 204 if the run succeeds, and 500 if the receiver's handler must fail, with the text of its error.
+ * status is 204 if the run succeeds, and 500, with the error's message, if the receiver's handler must fail. Other
+ * requests get 405 (not a POST), 403 (from a web page) or 400 (not JSON, or larger than 4 MiB).
  *
+ * @param port the port to use, or 0 to choose a free port
  * @throws Failure (as a rejection) `port_unavailable`
  */
 export async function serveHandler(port: number, handle: Handle): Promise<HandlerServer> {
@@ -53,7 +55,8 @@ async function run(
       body: Buffer.from(text),
     });
   if (request.method !== "POST") return end(405);
-  // Browsers send one of these with each request of a web page, which could otherwise change the results.
+  // Refuses requests from web pages, which could change the results. A browser adds at least one of these headers to
+  // each POST request.
   const { origin, "sec-fetch-site": site } = request.headers;
   if (origin !== undefined || site !== undefined) return end(403);
   let event: unknown;

@@ -9,7 +9,7 @@ const marks = {
 
 const numbers = new Intl.ListFormat("en", { type: "conjunction" });
 
-/** Describes how many cases have each status. */
+/** Returns a text with the number of cases of each status and, for failed cases, of each level. */
 export function summaryOf(results: readonly ConformanceResult[]): string {
   const count = (status: ConformanceResult["status"], level?: ConformanceResult["level"]) =>
     results.filter((one) => one.status === status && (!level || one.level === level)).length;
@@ -31,7 +31,7 @@ function linesOf({ title, level, source, status, reason }: ConformanceResult): r
   ];
 }
 
-/** Returns the report: each case, and for failed ones the reason and the source. */
+/** Returns the report: each case, the reason and source of each failure, and the reasons why cases were not judged. */
 export function reportOf(results: readonly ConformanceResult[]): readonly Line[] {
   const unjudged = results.filter(({ status }) => status === "not_applicable");
   const reasons = new Set(unjudged.map(({ reason = "" }) => reason));

@@ -7,7 +7,10 @@ import { isSuccess, newDeliveryId } from "./probe.js";
 /** The number of probes that {@link examineAccepted} sends to a receiver without mistakes. */
 export const acceptedProbes = 9;
 
-/** Sends the other deliveries whose signature a receiver that accepts a genuine one could verify. */
+/**
+ * Examines a receiver that accepts a plain genuine delivery. Sends it bodies with unusual bytes, a copy of a delivery,
+ * a body in two chunks, a large body and half a body.
+ */
 export async function examineAccepted(examining: Examining): Promise<void> {
   const { ask, bodies, expectMore, findings, send, signing } = examining;
   const { plain } = bodies;
@@ -25,14 +28,14 @@ export async function examineAccepted(examining: Examining): Promise<void> {
     const guesses = await signing.guessesOf(body);
     const guessed = await identify(guesses, guesses.bodies, reply, examining).catch(
       (error: unknown) => {
-        // The rejection is a finding even if a rate limit or a lockout hides its cause.
+        // The rejection stays a finding if the search for its cause ends early, such as after a lockout.
         findings.push(unexplained);
         throw error;
       },
     );
     findings.push(guessed ?? unexplained);
     expectUnlocked(await afterForgeries(examining));
-    // The remaining variants would fail for the same reason.
+    // The remaining variants would probably fail for the same reason.
     break;
   }
 
@@ -48,7 +51,8 @@ export async function examineAccepted(examining: Examining): Promise<void> {
   if (slow.early && isSuccess(slow)) findings.push(finding("early_success", saw(slow)));
   else if (!isSuccess(slow)) findings.push(finding("pieces_refused", saw(slow)));
 
-  // A server may close the connection before reading the whole body.
+  // Calls `send`, because `ask` would end the examination if there is no response: a server may close the connection
+  // before it has read the whole body.
   const big = await send({ name: "a genuine body of 64 KiB", body: bodies.large() });
   if (big.error === "timeout") findings.push(finding("hangs", saw(big)));
   else if (!isSuccess(big)) findings.push(finding("large_refused", saw(big)));

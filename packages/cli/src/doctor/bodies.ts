@@ -1,22 +1,22 @@
 import { service, type Sender } from "@svc-webhooks/schemes/senders";
 import { newEventId } from "./probe.js";
 
-/** The bodies of the probes. Each call returns a new event. */
+/** Creates the bodies of the probes. Each call returns a body with a new event id. */
 export interface Bodies {
-  /** Returns JSON that survives parsing and serialising unchanged. */
+  /** Returns compact JSON. It survives `JSON.parse` and `JSON.stringify` unchanged. */
   readonly plain: () => Uint8Array;
-  /** Returns JSON that every serialiser writes differently. */
+  /** Returns JSON that changes when it is parsed and re-serialized, for example because it repeats a key. */
   readonly exact: () => Uint8Array;
   /** Returns multi-line JSON with CR LF line endings. */
   readonly lines: () => Uint8Array;
   /** Returns JSON with two-, three- and four-byte UTF-8 characters. */
   readonly nonAscii: () => Uint8Array;
   /**
-   * Returns exactly 64 KiB of JSON: more than one chunk on the wire, and less than the 100 kB default limit of body
-   * parsers.
+   * Returns exactly 64 KiB of JSON: more than one chunk on the wire, and less than 100 KiB, the default limit of
+   * Express's body parsers.
    */
   readonly large: () => Uint8Array;
-  /** Returns a body that is not JSON, for unsigned requests only. No receiver may accept it as an event. */
+  /** Returns text that is not JSON. It is sent unsigned, to find a JSON parser that runs before the verification. */
   readonly notJson: () => Uint8Array;
 }
 
@@ -38,9 +38,10 @@ export const sentEmail = {
 } as const;
 
 /**
- * Returns the bytes of events of one type. They have all fields that a receiver may require: those of `email.sent`.
+ * Returns the functions that create the bodies of events of one type. Whatever the type, the events have the data of an
+ * `email.sent` event, which a handler may require.
  *
- * @param sender whose form the events have. Default: the service
+ * @param sender the sender whose format the bodies have. Default: the service
  */
 export function bodiesOf(type: string, sender: Sender = service): Bodies {
   const event = (data: Readonly<Record<string, unknown>> = {}) => {

@@ -4,9 +4,11 @@ import { isStaleAt } from "../schemes/stale.js";
 import { finding, type Finding } from "./findings.js";
 
 /**
- * Returns the finding for a receiver whose clock differs so much that the scheme refuses what is signed now.
+ * Resolves to a finding if the receiver's clock is so wrong that the scheme, with its default tolerance, would refuse a
+ * delivery that is signed now. Otherwise, resolves to undefined.
  *
- * @param skews how far the clock was ahead in each response, in milliseconds
+ * @param skews how far the receiver's clock was ahead of this machine's in each response, in milliseconds; negative if
+ *   it was behind
  */
 export async function clockFinding(
   { scheme, sign }: Sender,
@@ -14,7 +16,8 @@ export async function clockFinding(
   body: Uint8Array,
   skews: readonly number[],
 ): Promise<Finding | undefined> {
-  // `Date` has whole seconds, and a response takes time. The smallest difference is the closest.
+  // Each difference is inexact, because `Date` has whole seconds and a response takes time. Uses the smallest one, so
+  // that these errors alone cannot cause a finding.
   const [skew] = skews.toSorted((a, b) => Math.abs(a) - Math.abs(b));
   if (skew === undefined) return undefined;
   const now = Date.now();

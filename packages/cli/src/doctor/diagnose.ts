@@ -14,13 +14,16 @@ import { signingOf } from "./signing.js";
 export interface DiagnoseOptions {
   readonly target: Target;
   readonly secret: string;
-  /** Secrets that have been replaced. Default: none. */
+  /** Earlier secrets of the endpoint, which the receiver may still use. Default: none. */
   readonly previousSecrets?: readonly string[];
   /** The sender whose scheme signs the deliveries. Default: the service. */
   readonly scheme?: Sender | undefined;
-  /** The event type of the deliveries. Default: one that no service sends. */
+  /**
+   * The event type of the deliveries. Default: `svc-webhooks.doctor`, which no sender sends. If an svc-webhooks
+   * receiver ignores any other type, that is a finding.
+   */
   readonly event?: string;
-  /** How long the receiver may take to respond, in milliseconds. */
+  /** How long the receiver may take to respond to each request, in milliseconds. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
   readonly onProbe?: ExamineOptions["onProbe"];
@@ -34,8 +37,8 @@ export interface Diagnosis extends Examination {
 /**
  * Sends forged and genuine deliveries to a receiver, and finds its mistakes.
  *
- * @throws ReceiverConfigError `invalid_secret` (as a rejection) for a secret that a receiver would refuse, and the
- *   reason of `signal`
+ * @throws ReceiverConfigError (as a rejection) `invalid_secret` for a secret that a receiver would refuse, or that
+ *   cannot sign for `scheme`; after an abort, the reason of `signal`
  */
 export async function diagnose({
   target,
@@ -47,7 +50,7 @@ export async function diagnose({
   signal,
   onProbe = () => {},
 }: DiagnoseOptions): Promise<Diagnosis> {
-  // An invalid secret is a usage error, not a mistake in the receiver.
+  // Rejects an invalid secret, because that is a usage error, not a mistake in the receiver.
   await sign("", secret);
   const signing = signingOf({ sender: scheme, secret, previousSecrets, type: event });
   const bodies = bodiesOf(event, scheme);
@@ -79,7 +82,7 @@ export async function diagnose({
   return { ...examination, findings, url: target.url.href, secret_fingerprint };
 }
 
-/** Returns the same target with a trailing slash added to its path or removed from it. */
+/** Returns the target with a trailing slash added to its path or removed from it. The path `/` stays the same. */
 function withOtherSlash(target: Target): Target {
   const url = new URL(target.url);
   url.pathname = url.pathname.endsWith("/") ? url.pathname.slice(0, -1) : `${url.pathname}/`;

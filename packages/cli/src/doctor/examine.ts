@@ -17,14 +17,14 @@ export interface Examination {
   readonly probes: readonly Reply[];
   readonly findings: readonly Finding[];
   readonly not_judged: readonly NotJudged[];
-  /** The number of planned probes, if a rate limit, a lockout or a finding ended the examination early. */
+  /** The number of planned probes. Present only if a rate limit, a lockout or a finding ended the examination early. */
   readonly stoppedBefore?: number;
 }
 
-/** A property that was not checked, and the reason. */
+/** A property of the receiver that was not checked, in some cases with the reason. */
 export interface NotJudged {
   readonly text: string;
-  /** Whether the text is ours alone. Otherwise, it quotes the error of a connection. */
+  /** Whether the text is only from this project. If false, it quotes a connection error. */
   readonly isOurs: boolean;
 }
 
@@ -33,14 +33,14 @@ const ours = (text: string): NotJudged => ({ text, isOurs: true });
 /** How long an exiting process may take to close its port, in milliseconds. */
 const endingMs = 300;
 
-/** Sends probes of each kind of delivery, and derives findings from the receiver's replies. */
+/** Sends every kind of probe to the receiver, and derives findings from the replies. */
 export async function examine(options: ExamineOptions): Promise<Examination> {
   const probes: Reply[] = [];
   const findings: Finding[] = [];
   const notSent: NotJudged[] = [];
   let stoppedBefore: number | undefined;
   let expected = 1 + forgedProbes + acceptedProbes;
-  /** Whether a wrong signature was sent. A receiver may lock out the sender after one. */
+  /** Whether a probe with a wrong or missing signature was sent. A receiver may lock out the sender after one. */
   let hasForged = false;
   const send: Send = async (probe) => {
     options.onProbe(probe, (probes.length + 1) / expected);
@@ -52,7 +52,7 @@ export async function examine(options: ExamineOptions): Promise<Examination> {
     }
     return reply;
   };
-  /** Sends a genuine delivery after a probe got no response. */
+  /** Sends a genuine delivery after a probe got no response. If its connection is closed, sends one more. */
   const sendGenuine = async () => {
     expected += 1;
     const reply = await send(genuineAfterForgeries(options));
@@ -62,12 +62,13 @@ export async function examine(options: ExamineOptions): Promise<Examination> {
     expected += 1;
     return send(genuineAfterForgeries(options));
   };
-  /** Sends a probe to which every receiver must respond. */
+  /** Sends a probe to which every receiver must respond. Without a response, the examination ends. */
   const ask: Send = async (probe) => {
     const reply = await send(probe);
     let lost = lostReply(reply, hasForged);
     if (!lost) return reply;
-    // After a crash, nothing listens, or the process has been restarted.
+    // A genuine delivery shows the cause: after a lockout, it gets no response either; after a crash, nothing listens.
+    // It is accepted if the process has been restarted, or if the receiver does not respond to forgeries.
     if (hasForged && isDropped(lost)) {
       const genuine = await sendGenuine();
       if (isDropped(lostReply(genuine))) expectUnlocked(genuine);
@@ -102,7 +103,11 @@ export async function examine(options: ExamineOptions): Promise<Examination> {
   return stoppedBefore === undefined ? examined : { ...examined, stoppedBefore };
 }
 
-/** Returns the finding about a reply that did not arrive, or undefined if it did. */
+/**
+ * Returns the finding about a missing response, or undefined if there was a response.
+ *
+ * @param hasForged whether a wrong or missing signature was sent before, which may be why the server is unreachable
+ */
 export function lostReply(reply: Reply, hasForged = false): Finding | undefined {
   if (reply.status !== null) return undefined;
   if (reply.tls !== undefined) return finding("tls", saw(reply), { cause: reply.tls });
@@ -113,16 +118,16 @@ export function lostReply(reply: Reply, hasForged = false): Finding | undefined 
 
 const endedByForgery = {
   cause:
-    "After the wrong signatures, the server no longer accepts connections. Its process probably exited, or a firewall locked this machine out.",
+    "After deliveries with wrong signatures, the server stopped accepting connections. Its process probably exited, or a firewall locked this machine out.",
   fix: "Look for an exception in the receiver's log. If a lockout is the reason, turn it off while this command runs.",
 };
 
 const droppedForgery = {
   cause:
-    "When a signature is wrong, the receiver closes the connection without a response, either deliberately or because its process crashed and was restarted.",
-  fix: "Respond with 401. If the connection was not closed deliberately, look for an exception in the receiver's log.",
+    "When a signature is wrong or missing, the receiver sends no response, either deliberately or because of an error, such as a crash of its process.",
+  fix: "Respond with 401. If the missing response is not deliberate, look for an exception in the receiver's log.",
 };
 
-/** Returns whether a connection got no response although it was accepted, or may have been. */
+/** Returns whether no response arrived although the connection was accepted, or may have been. */
 const isDropped = (lost: Finding | undefined) =>
   lost !== undefined && lost.id !== "unreachable" && lost.id !== "tls";

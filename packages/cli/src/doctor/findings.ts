@@ -1,14 +1,14 @@
 import type { OutcomeCode } from "@svc-webhooks/core";
 import { outcomeTexts, pageLink } from "@svc-webhooks/core/outcomes";
 
-/** A mistake in the receiver. */
+/** A problem that the probes found, in most cases a mistake in the receiver. */
 export interface Finding {
   readonly id: FindingId;
   /** A description of what the probes showed. */
   readonly saw: string;
   readonly cause: string;
   readonly fix: string;
-  /** The mistake's id in `verify --explain`. */
+  /** The mistake's id in `verify --explain`. Undefined if no signature showed which mistake it is. */
   readonly mistake?: string;
 }
 
@@ -19,7 +19,7 @@ const rawBody = `Mount the receiver before every body parser, or keep the raw by
 const verifyFirst =
   "Compare the X-SVC-Signature with the HMAC of the exact body before anything else, and respond with 401 if they differ.";
 
-/** The cause and fix for each finding. */
+/** The cause and fix of each finding whose id is not an outcome code. */
 const texts = {
   unreachable: {
     cause: "No server accepts connections at this address and port.",

@@ -2,12 +2,12 @@ import { Enough, isError, saw, type Examining } from "./examining.js";
 import { finding, type Finding, type FindingId } from "./findings.js";
 import { isSuccess, type Probe, type Reply } from "./probe.js";
 
-/** The usual number of deliveries that must be rejected. It depends on the sender and on the secret. */
+/** The number of forged deliveries for the service: an estimate, which other senders and some secrets change. */
 export const forgedProbes = 55;
 
 /**
- * Sends deliveries that must be rejected. Their findings are recorded even if a rate limit or a lockout ends the
- * examination.
+ * Sends deliveries that must be rejected, and adds a finding for each mistake. The findings are added even if a rate
+ * limit or a lockout ends the examination.
  */
 export async function examineForgeries(genuineReply: Reply, examining: Examining): Promise<void> {
   const { ask, bodies, expectMore, findings, send, signing } = examining;
@@ -19,7 +19,7 @@ export async function examineForgeries(genuineReply: Reply, examining: Examining
     const forgeries = await signing.forgeriesOf(body, bodies.plain());
     expectMore(forgeries.length - forgedProbes);
     for (const [id, probe] of forgeries) {
-      // A receiver may not respond to an empty or compressed body, or to another method.
+      // A receiver need not respond to an empty or compressed body, or to a method other than POST.
       const mayHang = probe.body.length === 0 || probe.method !== "POST" || id === compressed;
       const reply = await (mayHang ? send : ask)(probe);
       if (isSuccess(reply)) accepted.push(finding(id, saw(reply)));
@@ -28,7 +28,8 @@ export async function examineForgeries(genuineReply: Reply, examining: Examining
     if (isSuccess(genuineReply)) after = await afterForgeries(examining);
   } finally {
     findings.push(...distinct(accepted, genuineReply));
-    // A receiver that fails on every delivery, or has locked out the sender, fails on forgeries for the same reason.
+    // Reports only errors that a wrong signature causes. After a lockout, genuine deliveries get the same status, and a
+    // receiver that fails on every delivery responds to them with a server error too.
     const own = errors.filter(({ status }) => status !== after?.status);
     if (own.length > 0 && !isError(genuineReply)) {
       findings.push(finding("forgery_is_an_error", own.map(saw).join(" ")));
@@ -42,7 +43,7 @@ export const genuineAfterForgeries = ({ bodies }: Pick<Examining, "bodies">): Pr
   body: bodies.plain(),
 });
 
-/** Sends the plain genuine delivery after wrong signatures. */
+/** Sends a plain genuine delivery, to check whether the receiver locks out the sender after wrong signatures. */
 export const afterForgeries = (examining: Examining): Promise<Reply> => {
   examining.expectMore(1);
   return examining.ask(genuineAfterForgeries(examining));
@@ -52,7 +53,7 @@ export const afterForgeries = (examining: Examining): Promise<Reply> => {
  * Ends the examination if the receiver does not accept a genuine delivery after wrong signatures, as in a lockout. A
  * lockout is correct, but further probes would show nothing more.
  *
- * @throws Enough if the genuine delivery was rejected
+ * @throws Enough if the genuine delivery got no 2xx response
  */
 export function expectUnlocked(reply: Reply): void {
   if (isSuccess(reply)) return;
@@ -67,10 +68,10 @@ export function expectUnlocked(reply: Reply): void {
 function distinct(accepted: readonly Finding[], genuineReply: Reply): readonly Finding[] {
   const has = (id: FindingId) => accepted.some((one) => one.id === id);
   const unsigned = accepted.find(({ id }) => id === "unsigned_accepted");
-  // A receiver that accepts unsigned deliveries accepts every other forgery for the same reason.
+  // A receiver that accepts unsigned deliveries accepts the other forgeries for the same reason.
   if (unsigned) return [unsigned];
   // A receiver that rejects genuine deliveries may have no secret, and one that accepts a wrong secret compares
-  // nothing. Either explains the other findings.
+  // nothing. Either explains the findings in `explained`.
   const isExplained = !isSuccess(genuineReply) || has("wrong_secret_accepted");
   return accepted.filter(
     ({ id }, index) =>
@@ -80,7 +81,7 @@ function distinct(accepted: readonly Finding[], genuineReply: Reply): readonly F
 
 const compressed: FindingId = "compressed_accepted";
 
-/** The findings about deliveries that the service does not send, and so never retries after a server error. */
+/** The findings about kinds of deliveries that no sender sends, so a server error in response causes no retries. */
 const notSent: ReadonlySet<FindingId> = new Set(["some_unsigned_accepted", compressed]);
 
 const explained: ReadonlySet<FindingId> = new Set([
@@ -90,7 +91,7 @@ const explained: ReadonlySet<FindingId> = new Set([
   compressed,
 ]);
 
-/** Removes the finding about compressed bodies if the body was parsed before it was verified, as both are then. */
+/** Removes the finding about compressed bodies if there is one about a parser, which decompresses bodies too. */
 export const withoutCompressed = (findings: readonly Finding[]): readonly Finding[] =>
   findings.some(({ id }) => id === "parser_before_receiver")
     ? findings.filter(({ id }) => id !== compressed)

@@ -11,17 +11,20 @@ import {
 import { isStaleAt } from "../schemes/stale.js";
 import type { FindingId } from "./findings.js";
 
-/** A delivery that must be rejected, with the id of the finding if it is accepted. */
+/**
+ * A change after which a genuine delivery must be rejected, with the name of the changed delivery and the id of the
+ * finding if it is accepted.
+ */
 type Forgery = readonly [id: FindingId, name: string, change: Change];
 
-/** How old a replayed delivery is, in milliseconds: more than most schemes tolerate. */
+/** The time since the signing of a replayed delivery, in milliseconds: more than most schemes tolerate. */
 const staleMs = 2 * 3_600_000;
 
 /**
- * Returns the forgeries of the receiver contract, and those that show the cause of a mistake. The first one has no
- * signature: its finding explains all others.
+ * Returns the forgeries that the receiver contract shares with `doctor`, and those that only `doctor` sends. The first
+ * one has no signature: a receiver that accepts it accepts the others for the same reason.
  *
- * @param another another body, which is as valid as the delivery's
+ * @param another the body of another valid event
  */
 export function forgeriesFor(sender: Sender, another: Uint8Array): readonly Forgery[] {
   const isService = sender === service;
@@ -39,7 +42,7 @@ export function forgeriesFor(sender: Sender, another: Uint8Array): readonly Forg
   ];
 }
 
-/** Replaces hex digits by those of the body's SHA-256. */
+/** Replaces the first 64 hex digits of the signature with the SHA-256 of the body, which needs no key. */
 const plainHash: Forgery = [
   "plain_hash_accepted",
   "the SHA-256 of the body",
@@ -48,7 +51,7 @@ const plainHash: Forgery = [
   ),
 ];
 
-/** Returns an old delivery, if the scheme of the sender refuses it. */
+/** Signs the delivery as if two hours ago. Skipped if the sender signs no time, or if its scheme tolerates that age. */
 const stale =
   ({ isTimed, scheme }: Sender): Change =>
   async (delivery) => {
@@ -57,7 +60,7 @@ const stale =
     return (await isStaleAt(scheme, old.headers, old.body, Date.now())) ? old : undefined;
   };
 
-/** Returns a kind of delivery that a receiver could let through without a signature. */
+/** Returns the forgery that removes the signature and applies a change for which a receiver may skip verification. */
 const unsigned = (what: string, change: (delivery: SignedDelivery) => Sending): Forgery => [
   "some_unsigned_accepted",
   `${what} without a signature`,
@@ -93,7 +96,7 @@ const kinds: readonly Forgery[] = [
   unsigned("an empty body", () => ({ body: new Uint8Array() })),
 ];
 
-/** Kinds of deliveries that only the service sends: it numbers them, and names them in headers. */
+/** Unsigned deliveries with changed headers that only the service sends: the attempt number and the ids. */
 const kindsOfService: readonly Forgery[] = [
   ...["2", "9"].map((attempt) =>
     unsigned(`attempt ${attempt}`, withHeader(headerNames.attempt, attempt)),
@@ -103,7 +106,7 @@ const kindsOfService: readonly Forgery[] = [
   ),
 ];
 
-/** Replaces the type of an event, if its sender sends one in the body. */
+/** Replaces the first text in a field `type` of a JSON body. A body without one stays the same. */
 const withType = (body: Uint8Array, type: string): Uint8Array =>
   Buffer.from(
     Buffer.from(body)

@@ -6,7 +6,10 @@ import { finding, type Finding, type FindingId } from "./findings.js";
 import { identify } from "./identify.js";
 import { isSuccess, type Reply } from "./probe.js";
 
-/** Sends a plain genuine delivery, and examines the cause if it is rejected. */
+/**
+ * Sends a plain genuine delivery, and resolves to the reply. If the delivery is rejected, adds a finding about the
+ * cause. Rejects with {@link Enough} if the examination ends here, such as after a redirect or a 404.
+ */
 export async function examineGenuine(examining: Examining): Promise<Reply> {
   const { ask, bodies, expectMore, findings, signing } = examining;
   const body = bodies.plain();
@@ -39,7 +42,7 @@ export async function examineGenuine(examining: Examining): Promise<Reply> {
     const guessed = await identify(guesses, all, reply, examining);
     findings.push(guessed ?? (await refused(reply, examining)));
   } catch (error) {
-    // The refusal is a finding, even if a limit or a lock hides its cause.
+    // The rejection stays a finding if the search for its cause ends early, such as after a lockout.
     if (error instanceof Enough) findings.push(unknownCause(reply));
     throw error;
   }
@@ -60,15 +63,15 @@ async function notFound(reply: Reply, { bodies, sendToOtherSlash }: Examining): 
   );
 }
 
-/** Returns the finding for the outcome that an svc-webhooks receiver reports itself. */
+/** Returns the finding for the outcome code of an svc-webhooks receiver, or undefined if the cause is still unknown. */
 function knownCode(reply: Reply): Finding | undefined {
   const { code } = reply;
-  // The examination determines why a signature is rejected.
+  // This outcome does not show why the signatures differ. The guesses may.
   if (code === undefined || code === "signature_mismatch") return undefined;
   return finding(mistakes[code] ?? code, saw(reply));
 }
 
-/** Mistakes that other receivers make too, by the outcome code that svc-webhooks reports for them. */
+/** The findings for mistakes that receivers without svc-webhooks make too, by outcome code. */
 const mistakes: Readonly<Partial<Record<OutcomeCode, FindingId>>> = {
   body_unavailable: "parser_before_receiver",
   signature_missing: "header_removed",
@@ -80,7 +83,7 @@ const mistakes: Readonly<Partial<Record<OutcomeCode, FindingId>>> = {
 const unknownCause = (reply: Reply): Finding =>
   finding(isError(reply) ? "genuine_failed" : "wrong_secret", saw(reply));
 
-/** Returns the finding for a rejected genuine delivery if no guess was accepted. */
+/** Resolves to the finding for a rejected genuine delivery after no guess was accepted. */
 async function refused(
   reply: Reply,
   { ask, bodies, expectMore, send, signing }: Examining,
@@ -99,11 +102,11 @@ async function refused(
   if (reply.code === undefined && (reply.status === 401 || reply.status === 403)) {
     expectMore(1);
     const slow = await send({ name: "a body in two chunks", body: plain(), how: "pieces" });
-    // A receiver that responds before the body has arrived cannot have compared its signature.
+    // A receiver that responds before the whole body has arrived cannot have verified the signature.
     if (slow.early && slow.status === reply.status) {
       return finding(
         "guarded",
-        `${saw(reply)} A forged delivery gets the same status before its body has been sent.`,
+        `${saw(reply)} A forged delivery gets the same status, and a genuine one gets it before its second half is sent.`,
       );
     }
   }

@@ -3,11 +3,11 @@ import { jsonIn } from "../lib/json-in.js";
 
 type Bytes = string | Uint8Array;
 
-/** Signs a message with any key, even one that a receiver would reject. */
+/** Returns the signature of a message in the form of the service. The key may be one that a receiver would refuse. */
 const signedWith = (key: Bytes, message: Bytes): string =>
   `sha256=${createHmac("sha256", key).update(message).digest("hex")}`;
 
-/** The location of a mistake: the signed body, the key, or the way the value is computed and written. */
+/** The kind of a mistake: the body was parsed or altered, the key is wrong, or the signature has another form. */
 export type GuessKind = "parsed" | "altered" | "key" | "form";
 
 /** A mistake of {@link Guess}, as `verify --explain` names it. */
@@ -21,11 +21,11 @@ export interface Mistaken {
 export interface Guess {
   readonly kind: GuessKind;
   readonly signature: string;
-  /** The mistake, if it is known without a search. */
+  /** The mistake, if it is known without a search by `explain`. */
   readonly mistake?: Mistaken;
 }
 
-/** Returns the values that a mistaken receiver may verify in place of the raw body. */
+/** Returns the values that a mistaken receiver may verify in place of the raw body, with the kind of each mistake. */
 export function bodyVariants(body: Uint8Array): readonly (readonly [GuessKind, Bytes])[] {
   const text = new TextDecoder().decode(body);
   const latin1 = Buffer.from(body).toString("latin1");
@@ -46,8 +46,8 @@ export function bodyVariants(body: Uint8Array): readonly (readonly [GuessKind, B
 }
 
 /**
- * Returns signatures with keys that a mistaken receiver may use in place of the secret, and signatures in other
- * formats.
+ * Returns the signatures that a mistaken receiver for the service may expect: those with a key other than the secret,
+ * and those that are computed or written in another way.
  */
 export function keyGuesses(
   body: Uint8Array,

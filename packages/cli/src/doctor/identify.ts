@@ -11,7 +11,12 @@ const kinds = {
   form: "wrong_signature_form",
 } as const;
 
-/** Sends a delivery with the signatures that mistaken receivers compute, until one is accepted. */
+/**
+ * Sends a delivery with the signatures that mistaken receivers compute, until one is accepted. Resolves to the finding
+ * about that mistake, or to undefined if none is accepted.
+ *
+ * @param refusal the reply to the genuine delivery
+ */
 export async function identify(
   { delivery }: Pick<Guesses, "delivery">,
   guesses: readonly Guess[],

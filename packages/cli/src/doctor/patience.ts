@@ -3,7 +3,10 @@ import type { Send } from "./probe.js";
 
 const maximum = { repeats: 3, pauseMs: 10_000 };
 
-/** Wraps `send` to repeat a probe after a 429 response, unless the rate limit demands a longer pause or persists. */
+/**
+ * Wraps `send` to repeat a probe after a 429 response, up to three times, after the pause that each response demands.
+ * Returns a 429 that demands more than 10 s.
+ */
 export const patient =
   (send: Send, signal: AbortSignal): Send =>
   async (probe) => {

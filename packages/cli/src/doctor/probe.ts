@@ -10,20 +10,22 @@ import { readUpTo } from "../lib/read.js";
 import type { Target } from "../lib/target.js";
 import { ConnectionError, explainTls } from "../lib/tls.js";
 
-/** The values of a genuine delivery. */
+/** The id and the attempt number of a genuine delivery. */
 export interface Delivered {
-  /** Default: a new one. */
+  /** Default: a new id. */
   readonly deliveryId?: string;
+  /** Used only for the service. Default 1. */
   readonly attempt?: number;
 }
 
-/** A request to a receiver. Without headers, it is a genuine delivery. */
+/** A request to a receiver. Without `headers`, it is a genuine delivery of `body`. */
 export interface Probe extends Delivered, Pick<Sending, "method" | "headers"> {
   /** A description of the request. */
   readonly name: string;
   readonly body: Uint8Array;
   /**
-   * How the body is sent: `pieces` sends its second half a moment later, `half` closes the connection instead.
+   * How the body is sent. `pieces` sends the second half up to 300 ms after the first. `half` sends the first half and
+   * then closes the connection. Default: the whole body immediately.
    */
   readonly how?: "pieces" | "half";
 }
@@ -32,21 +34,21 @@ export interface Reply {
   readonly name: string;
   /** The response status, or null if there was no response. */
   readonly status: number | null;
-  /** The reason for a missing response: `timeout`, or the connection error. */
+  /** The reason for a missing response: `timeout`, or the connection error. Null if there was a response. */
   readonly error: string | null;
-  /** The reason for which no TLS connection was established. */
+  /** The reason why no TLS connection was established. Absent in all other cases. */
   readonly tls?: string;
   /** The outcome code, if the receiver uses svc-webhooks. */
   readonly code?: OutcomeCode;
   readonly location?: string;
-  /** The pause that a 429 response demands, in milliseconds. */
+  /** The pause that a 429 response demands, in milliseconds, at least 1,000. Absent for any other status. */
   readonly retry_after_ms?: number;
-  /** Whether the response arrived before the whole body had been sent. */
+  /** Whether the response arrived before the whole body was sent. Always false if `how` is undefined. */
   readonly early: boolean;
   readonly ms: number;
 }
 
-/** The default event type of the probes, which no service sends. */
+/** The default event type of the probes, which no sender sends. */
 export const probeType = "svc-webhooks.doctor";
 
 const betweenPiecesMs = 300;
@@ -60,11 +62,11 @@ export type Send = (probe: Probe) => Promise<Reply>;
 
 export interface SendOptions {
   readonly target: Target;
-  /** Creates a genuine delivery. */
+  /** Creates a genuine delivery of a body. */
   readonly deliver: (body: Uint8Array, delivered: Delivered) => Promise<SignedDelivery>;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** Called with how far the receiver's clock is ahead of this machine's, in milliseconds. */
+  /** Called for each `Date` header, with how many milliseconds the receiver's clock is ahead. Negative if behind. */
   readonly onSkew: (ms: number) => void;
 }
 
@@ -72,11 +74,14 @@ export const newDeliveryId = (): string => `dlv_doctor_${randomUUID()}`;
 
 export const newEventId = (): string => `evt_doctor_${randomUUID()}`;
 
-/** Returns the event id in the body, which the header repeats. */
+/** Returns the event id in a probe's body, for the header that repeats it. If the body has none, returns a new id. */
 export const eventIdOf = (body: Uint8Array): string =>
   /evt_doctor_[\w-]+/.exec(new TextDecoder().decode(body))?.[0] ?? newEventId();
 
-/** Returns a function that sends one probe and never rejects, except after an abort. */
+/**
+ * Returns a function that sends one probe. A failed connection is a reply whose status is null. The function rejects
+ * only after an abort, or if the delivery cannot be signed or its headers cannot be sent.
+ */
 export function sender({ target, deliver, timeoutMs, signal, onSkew }: SendOptions): Send {
   return async (probe) => {
     const { name, body, method = "POST", how } = probe;
@@ -139,7 +144,8 @@ async function readReply(response: IncomingMessage) {
 }
 
 /**
- * Parses `Retry-After` in seconds or as a date (RFC 9110, section 10.2.3). Returns milliseconds, at least one second.
+ * Parses `Retry-After` in seconds or as a date (RFC 9110, section 10.2.3). Returns milliseconds: at least 1,000, and
+ * 1,000 for an empty or invalid value.
  */
 function retryAfterMs(value = ""): number {
   const ms = /^\d+$/.test(value) ? Number(value) * 1_000 : Date.parse(value) - Date.now();

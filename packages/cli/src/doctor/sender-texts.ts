@@ -2,7 +2,10 @@ import type { Scheme } from "@svc-webhooks/core";
 import type { Sender } from "@svc-webhooks/schemes/senders";
 import type { Finding, FindingId } from "./findings.js";
 
-/** Returns a finding with the names of the sender in place of those of the service. */
+/**
+ * Returns a finding whose cause and fix fit the sender instead of the service. A finding with a `mistake` stays the
+ * same, because its texts do not depend on the sender.
+ */
 export function forSender(found: Finding, sender: Sender): Finding {
   const own = textsOf(sender.scheme, sender.name)[found.id];
   return own && found.mistake === undefined ? { ...found, ...own } : found;

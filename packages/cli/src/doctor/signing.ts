@@ -7,19 +7,19 @@ import { forgeriesFor } from "./forgeries.js";
 import { bodyVariants, keyGuesses, type Guess, type Mistaken } from "./guesses.js";
 import { eventIdOf, newDeliveryId, type Delivered, type Probe } from "./probe.js";
 
-/** How the deliveries of one sender are signed and forged. */
+/** Creates the genuine and forged deliveries of one sender, with one secret. */
 export interface Signing {
   /** The name of the header with the signature, in lower case. */
   readonly header: string;
   /** Creates a genuine delivery of a body. */
   readonly deliver: (body: Uint8Array, delivered?: Delivered) => Promise<SignedDelivery>;
-  /** Returns deliveries of a body that must be rejected, some with the signature of another body. */
+  /** Resolves to probes that must be rejected: changed deliveries of `body`, one of them with the body `another`. */
   readonly forgeriesOf: (body: Uint8Array, another: Uint8Array) => Promise<readonly ForgedProbe[]>;
-  /** Returns the signatures that mistaken receivers compute for a body. */
+  /** Resolves to the signatures that mistaken receivers compute for a body. */
   readonly guessesOf: (body: Uint8Array) => Promise<Guesses>;
-  /** Names the mistake that makes this signature. */
+  /** Resolves to the mistake behind a signature. Undefined if it is unknown, or if the sender is not the service. */
   readonly explain: (body: Uint8Array, signature: string) => Promise<Mistaken | undefined>;
-  /** The probes that this sender does not have, and why. */
+  /** Texts about the probes that do not exist for this sender, with the reason. Empty for the service. */
   readonly skipped: readonly string[];
 }
 
@@ -27,7 +27,7 @@ export interface Signing {
 export type ForgedProbe = readonly [id: FindingId, probe: Probe];
 
 export interface Guesses {
-  /** A genuine delivery, for which the signatures were computed. */
+  /** A genuine delivery of the body for which the guesses were computed. */
   readonly delivery: SignedDelivery;
   readonly keys: readonly Guess[];
   readonly bodies: readonly Guess[];
@@ -36,14 +36,14 @@ export interface Guesses {
 export interface SigningOptions {
   /** Default: the service. */
   readonly sender?: Sender;
-  /** The key that signs. */
+  /** The key that signs: the receiver's secret, or the sender's private key. */
   readonly secret: string;
   readonly previousSecrets?: readonly string[];
-  /** The event's type, for senders that have it in a header. */
+  /** The event's type, for senders that send it in a header. Default: a type that the sender commonly sends. */
   readonly type?: string;
 }
 
-/** Signs and forges deliveries with the signer of a sender. */
+/** Returns the functions that sign and forge the deliveries of a sender. */
 export function signingOf(options: SigningOptions): Signing {
   const { sender = service, secret, previousSecrets = [], type } = options;
   const { header } = sender.form;
@@ -101,7 +101,7 @@ export function signingOf(options: SigningOptions): Signing {
   };
 }
 
-/** Returns the headers of the service that depend on the event. */
+/** Returns the headers of the service with the ids of the event and the subscription. */
 const serviceHeaders = (body: Uint8Array) => ({
   [headerNames.eventId]: eventIdOf(body),
   [headerNames.subscriptionId]: "sub_doctor",
