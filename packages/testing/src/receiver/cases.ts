@@ -9,7 +9,7 @@ import { runs } from "./cases/runs.js";
 import { strangers } from "./cases/strangers.js";
 import { times } from "./cases/times.js";
 
-/** Returns one case for each known mistake in receivers. All others depend on the first. */
+/** Returns the cases of the contract, in order. All others depend on the first. */
 export const casesFor = (sender: Sender | undefined): readonly ReceiverCase[] => [
   genuine,
   ...bytes,
@@ -20,7 +20,7 @@ export const casesFor = (sender: Sender | undefined): readonly ReceiverCase[] =>
   ...late,
 ];
 
-/** Returns whether a case applies to a sender. */
+/** Returns whether a case applies to a sender. Every case applies to the service (undefined). */
 export const appliesTo = (
   sender: Sender | undefined,
   { isSkippedFor }: Pick<ReceiverCase, "isSkippedFor">,

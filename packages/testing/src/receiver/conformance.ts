@@ -11,10 +11,10 @@ import { eventIdOf, Runs } from "./runs.js";
 export interface ReceiverConformanceOptions {
   /**
    * The key that signs: the receiver's secret, or its private key if the sender signs with one. Required, so that no
-   * run uses a secret by mistake.
+   * run uses a default secret by mistake.
    */
   readonly secret: SecretKey;
-  /** The time limit for each response, in milliseconds, 1 … 60,000. Default 3,000. */
+  /** The time limit for each response, in whole milliseconds, 1 … 60,000. Large bodies get more time. Default 3,000. */
   readonly timeoutMs?: number | undefined;
   /** The sender: a name of `senders` in `@svc-webhooks/schemes/senders`. Default: the service. */
   readonly scheme?: SenderName | undefined;
@@ -23,8 +23,8 @@ export interface ReceiverConformanceOptions {
   /** Resolves the host of the URL, for callers that have checked its addresses. Default: the operating system's. */
   readonly lookup?: LookupFunction | undefined;
   /**
-   * Returns why the first delivery got no response, and how to fix it, in whole sentences; or undefined to use the default:
-   * a text with the message of the error.
+   * Called with the error if the receiver fails the first case, for example because no response arrived. Returns the
+   * reason and the fix in whole sentences, or undefined to use the default text.
    */
   readonly explainError?:
     ((error: Error) => string | undefined | Promise<string | undefined>) | undefined;
@@ -32,9 +32,10 @@ export interface ReceiverConformanceOptions {
   readonly onResult?:
     ((result: ConformanceResult, index: number, total: number) => void) | undefined;
   /**
-   * Called once, before the first case, with a function that the receiver's handler must call with each event that it
-   * handles, and await: a rejection means that this run of the handler must fail. The ids in the event must be those of
-   * the delivery. Without this option, cases that depend on the handler are `"not_applicable"`.
+   * Called once and awaited, before the first case, with a function. The receiver's handler must call this function
+   * with each event that it handles, and await it: a rejection means that this run of the handler must fail. The ids in
+   * the event must be those in the delivery's body. Without this option, cases that depend on the handler are
+   * `"not_applicable"`, unless the responses alone show a failure.
    */
   readonly onHandler?: ((handler: (event: unknown) => Promise<void>) => unknown) | undefined;
 }
@@ -42,15 +43,15 @@ export interface ReceiverConformanceOptions {
 export interface ConformanceResult {
   readonly title: string;
   /**
-   * `"should"` also for a failure of a must that breaks only a recommendation, such as a forgery that is refused with a
-   * 5xx status instead of a 4xx.
+   * The level of the case. If the receiver fails a must, but breaks only a recommendation, the level is `"should"`: for
+   * example, it refuses a forgery with a 5xx status instead of a 4xx.
    */
   readonly level: CaseLevel;
   readonly source: CaseSource;
   readonly status: "passed" | "failed" | "not_applicable";
   /**
-   * The reason for a failure and its fix, or the reason why the case could not be judged. It contains no text of the
-   * receiver. Undefined if the receiver passed.
+   * The reason for a failure and its fix, or the reason why the case could not be judged. It quotes no header and no
+   * body of a response. Undefined if the receiver passed.
    */
   readonly reason?: string;
 }
@@ -71,15 +72,16 @@ const optionNames = [
 
 /**
  * Runs the cases of `receiverContract` on a receiver that is only reachable by its URL, without a test runner, and
- * resolves with one result for each case, always in the same order. The receiver may be written in any language. If it
- * refuses the genuine delivery of the first case, the others are not run.
+ * resolves to one result for each case, always in the same order. The receiver may be written in any language. If it
+ * fails the first case, a genuine delivery, the others are not run, and their status is `"not_applicable"`.
  *
- * The receiver subscribes to `email.sent`; its handler runs for each genuine delivery, about forty times. All requests
- * go to the URL, and redirects are not followed. At most 1 MiB of a response is read.
+ * The receiver must subscribe to `email.sent` or, with `scheme`, to every type. Its handler runs for each genuine
+ * delivery: about 50 times, and about 70 times with `onHandler`. All requests go to the URL, and redirects are not
+ * followed. At most 1 MiB of a response is read.
  *
- * @param url the `http` or `https` URL of the receiver. It is not checked whether it belongs to this machine.
+ * @param url the `http` or `https` URL of the receiver, on any host
  * @throws ReceiverConfigError (as a rejection) `invalid_option`; `unknown_option`; `invalid_secret` for a secret that
- *   cannot sign. What the receiver does never causes a rejection.
+ *   cannot sign. The receiver's behaviour never causes a rejection.
  *
  * @example
  * ```ts
@@ -101,12 +103,12 @@ export async function receiverConformance(
   const { secret, timeoutMs = 3_000, scheme, signal, lookup, onResult, onHandler } = options;
   assertValid(isHttpUrl(url), "url", "`url` must be the http or https URL of a running receiver.");
   assertTimeout(timeoutMs);
-  // Otherwise, the first case would report the secret as the receiver's mistake.
+  // Rejects an invalid secret before `onHandler` is called.
   if (!scheme) await sign("", secret);
 
   const runsOf = new Map<string, Runs>();
   let current = new Runs();
-  // A run may be later than its case.
+  // Finds the runs by event id, because a handler may run after its case has ended.
   const handler = (event: unknown) =>
     (runsOf.get(String(eventIdOf(event))) ?? current).handler(event);
   await onHandler?.(handler);
@@ -153,7 +155,7 @@ async function judged(
     await one.attempt();
   } catch (error) {
     signal?.throwIfAborted();
-    // An invalid key of a scheme is the caller's mistake.
+    // An invalid key of a scheme is the caller's mistake, not the receiver's.
     if ((error as Error).name === "ReceiverConfigError") throw error;
     const { message, cause } = error as Error;
     const result = resultOf(one, scheme, "failed", message);

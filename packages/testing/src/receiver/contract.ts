@@ -13,11 +13,12 @@ export interface SkippingTestRunner extends TestRunner {
 export interface ReceiverContractOptions {
   /** The secret with which the receiver verifies signatures. Default `"whsec_test"`. */
   readonly secret?: SecretKey | undefined;
-  /** The time limit for each response, in milliseconds, 1 … 60,000. Default 3,000. */
+  /** The time limit for each response, in whole milliseconds, 1 … 60,000. Large bodies get more time. Default 3,000. */
   readonly timeoutMs?: number | undefined;
   /**
-   * The sender: `"stripe"`, `"github"` or another name of `senders` in `@svc-webhooks/schemes/senders`. Default: the
-   * service. `secret` is then the key that signs: the receiver's secret, or its private key if the keys differ.
+   * The sender: `"stripe"`, `"github"` or another name of `senders` in `@svc-webhooks/schemes/senders`. With a sender,
+   * `secret` is the key that signs: the receiver's secret, or the sender's private key if the keys differ. Default: the
+   * service.
    */
   readonly scheme?: SenderName | undefined;
 }
@@ -26,16 +27,16 @@ export interface ReceiverContractOptions {
  * Registers the tests that every receiver of webhooks should pass, whether it uses this library or not, one for each
  * known way to accept a forgery, refuse a genuine delivery, or lose or repeat an event: `receiverContract({ describe,
  * it }, "my receiver", mount)`. Each failure states what happened and the fix. If the first case, a genuine delivery,
- * fails, the others fail with "See the first case.". A case fails with "Not checked" if the receiver afterwards rejects
- * genuine deliveries or does not respond to them, such as one that locks after wrong signatures. Vitest, Jest,
- * `node:test`, Bun and Mocha have these functions. At most 1 MiB of a response is read.
+ * fails, the others fail with "See the first case.". A case fails with "Not checked" if the receiver then responds to
+ * genuine deliveries with a 4xx or not at all, as after a lockout for wrong signatures. Vitest, Jest, `node:test`, Bun
+ * and Mocha have these functions. At most 1 MiB of a response is read.
  *
- * With `scheme`, another sender signs the deliveries: the receiver calls `handler` for events of every type. The cases
- * that do not apply to the sender, such as those about ids that are not signed, are skipped.
+ * With `scheme`, another sender signs the deliveries, and the receiver must call `handler` for events of every type.
+ * The cases that do not apply to the sender are skipped, such as those about unsigned ids if the sender signs its ids.
  *
  * With the URL of a running receiver in place of `mount`, the cases that need its handler are skipped, and runs of the
  * handler are not counted. The deliveries have new ids each time. Where the runner has no `it.skip`, a skipped case is
- * a passing test whose title ends in `(skipped: it needs mount)`.
+ * a passing test whose title ends in the reason, such as `(skipped: it needs mount)`.
  *
  * @throws ReceiverConfigError `invalid_option` if `mount` is neither a function nor a URL, or for an invalid option;
  *   `unknown_option`

@@ -4,12 +4,12 @@ import { completedEvent } from "../scheme-delivery.js";
 import type { SignedDelivery } from "../delivery.js";
 import { signedDelivery } from "../signed-delivery.js";
 
-/** A delivery that a case needs. */
+/** The properties of a delivery that a case needs. */
 export interface Wanted {
   /** The event, as the service sends it. Text becomes the body unchanged. */
   readonly event: unknown;
   readonly eventId: string;
-  /** Additional headers, or other values for the sender's. */
+  /** Headers that are added to the sender's, or that replace them. Undefined omits a header. */
   readonly headers?: Readonly<Record<string, string | undefined>> | undefined;
   /** Changes the JSON of the event before it is signed. */
   readonly change?: ((json: string) => string) | undefined;
@@ -31,7 +31,10 @@ export const byService = (
     },
   });
 
-/** Creates a delivery of another sender, whose body has the members of the service's event too. */
+/**
+ * Creates a delivery of another sender. Its body also has the members of the service's event, except `type`: each
+ * sender has its own place for the type.
+ */
 export function byScheme(
   scheme: SenderName,
   secret: SecretKey,

@@ -13,23 +13,23 @@ import type { Runs } from "./runs.js";
 
 export interface ExaminationOptions {
   readonly mount: MountReceiver;
-  /** Whether `mount` passes the handler to the receiver. */
+  /** Whether the receiver calls the contract's handler, so that its runs can be counted. */
   readonly hasHandler: boolean;
   /** Whether all cases use one receiver, whose records and locks outlast a case. */
   readonly isShared: boolean;
-  /** The fix for a receiver that cannot be reached. */
+  /** The fix for a receiver that cannot be reached, as a sentence. */
   readonly start: string;
   readonly secret: SecretKey;
   readonly timeoutMs: number;
   readonly scheme: SenderName | undefined;
   readonly connecting?: Connecting | undefined;
-  /** Returns the text for an error of the first case, or undefined. */
+  /** Returns the text for a failure of the first case, or undefined for the default text. */
   readonly explainError?:
     ((error: Error) => string | undefined | Promise<string | undefined>) | undefined;
   readonly onEvent?: ((eventId: string, runs: Runs) => void) | undefined;
 }
 
-/** A case that applies to a receiver, or the reason why it does not. */
+/** A case that can be run, with the reason to skip it for this receiver or sender, if there is one. */
 export interface ExaminedCase extends ReceiverCase {
   readonly reasonToSkip: "handler" | "scheme" | undefined;
   /** Runs the case. Rejects if the receiver fails it. */
@@ -40,11 +40,11 @@ export interface ExaminedCase extends ReceiverCase {
 export function examinationOf(options: ExaminationOptions): readonly ExaminedCase[] {
   const { mount, hasHandler, isShared, start, scheme } = options;
   const sender = scheme && senderOf(scheme);
-  /** The {@link ReceiverProbe.hasForged} of a receiver that all cases share. */
+  /** The {@link ReceiverProbe.hasForged} of the earlier cases. Always false if each case has its own receiver. */
   let hasForged = false;
 
   const attempt = async (one: ReceiverCase): Promise<void> => {
-    // The probe needs the URL, and the receiver needs the probe's handler.
+    // Undefined until the receiver is mounted: the probe needs its URL, but `mount` needs the handler first.
     let probe: ReceiverProbe | undefined;
     const handler = async (event: unknown) => probe?.runs.handler(event);
     await whileMounted(mount, handler, async (url) => {

@@ -2,8 +2,8 @@ import { codeOf } from "@svc-webhooks/core";
 import { PreconditionError } from "../precondition-error.js";
 
 /**
- * Returns the error with which a case fails. `fix` is appended if the failure is one that the case tests for, and
- * `start` if the receiver cannot be reached.
+ * Returns the error with which a case fails. `fix` is appended if the receiver behaved wrongly, and `start` if it
+ * cannot be reached. A {@link PreconditionError} and an error of these packages are returned unchanged.
  */
 export function failureOf(error: unknown, fix: string, url: string, start: string): unknown {
   if (error instanceof PreconditionError || codeOf(error) !== undefined) return error;
@@ -17,7 +17,7 @@ export function failureOf(error: unknown, fix: string, url: string, start: strin
     const text = "The response is not valid HTTP, or its headers are larger than 16 KiB.";
     return new Error(`${text} ${fix}`, { cause: error });
   }
-  // The URL may contain a password.
+  // Names only the origin, because the URL may contain a password.
   const { origin } = new URL(url);
   const problem =
     code === "ECONNREFUSED"

@@ -3,13 +3,19 @@ import type { SignedDelivery } from "../delivery.js";
 import type { Sending } from "../http-sender.js";
 import { signingOf } from "../signing.js";
 
-/** Returns what differs from a genuine delivery, or undefined if it would stay genuine. */
+/**
+ * Returns the parts that replace those of a genuine delivery. Returns undefined if the change is impossible for the
+ * sender, or if the delivery would stay genuine.
+ */
 export type Change = (
   delivery: SignedDelivery,
   secret: SecretKey,
 ) => Sending | undefined | Promise<Sending | undefined>;
 
-/** A delivery that every receiver must reject, with the finding of `doctor` about a receiver that accepts it. */
+/**
+ * A change after which every receiver must reject a genuine delivery, with the name of the changed delivery and the
+ * finding of `doctor` about a receiver that accepts it.
+ */
 export type Forgery = readonly [finding: ForgeryFinding, name: string, change: Change];
 
 export type ForgeryFinding =
@@ -23,7 +29,7 @@ export type ForgeryFinding =
   | "prefix_not_checked"
   | "short_signature_accepted";
 
-/** Returns a change of the header with the signature. */
+/** Returns a change that replaces the value of the signature header. A list is sent as separate lines. */
 export const withSignature =
   (
     change: (

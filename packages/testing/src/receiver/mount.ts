@@ -1,16 +1,16 @@
 import { PreconditionError } from "../precondition-error.js";
 
 export interface MountedReceiver {
-  /** The URL that receives deliveries, `http://host:port/path`. */
+  /** The `http` or `https` URL that receives deliveries, such as `http://127.0.0.1:3000/webhooks`. */
   readonly url: string;
-  /** Called and awaited after each case. */
+  /** Called and awaited after each case, even if the case fails. */
   readonly close?: (() => unknown) | undefined;
 }
 
 /**
  * Serves the receiver under test over HTTP, without the records of earlier cases. Called for each case. The receiver
- * verifies with the contract's `secret`, subscribes to `email.sent`, and calls `handler` with the parsed body of each
- * event that it handles. If `handler` rejects, the run has failed.
+ * must verify with the contract's `secret`, subscribe to `email.sent` (with `scheme`, to every type), and call
+ * `handler` with the parsed body of each event that it handles. If `handler` rejects, the run must fail.
  */
 export type MountReceiver = (
   handler: (event: unknown) => Promise<void>,
@@ -19,7 +19,7 @@ export type MountReceiver = (
 export const isHttpUrl = (value: unknown): value is string =>
   typeof value === "string" && /^https?:\/\//.test(value) && URL.canParse(value);
 
-/** Mounts a receiver, calls `use` with its URL, and closes the receiver. */
+/** Mounts a receiver, calls `use` with its URL, and closes the receiver even if `use` rejects. */
 export async function whileMounted(
   mount: MountReceiver,
   handler: Parameters<MountReceiver>[0],

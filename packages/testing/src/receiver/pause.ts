@@ -1,4 +1,4 @@
-/** How long a case waits for a run of the handler that should not happen, in milliseconds. */
+/** How long a case waits for a mistake to show, such as a second run of the handler, in milliseconds. */
 export const graceMs = 300;
 
 export const pause = (ms: number): Promise<void> =>

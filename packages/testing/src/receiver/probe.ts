@@ -13,7 +13,7 @@ import type { Change } from "./forgery.js";
 /** How long the handler of a receiver that queues events may take to start, in milliseconds. */
 const queueMs = 1_000;
 
-/** A delivery whose event is in no other delivery. */
+/** A delivery of a new event, with the id of that event. */
 export interface UniqueDelivery extends SignedDelivery {
   readonly eventId: string;
 }
@@ -26,7 +26,7 @@ export interface Probing {
   readonly scheme: SenderName | undefined;
   readonly hasHandler: boolean;
   readonly connecting?: Connecting | undefined;
-  /** Called with the id of each event before it is sent. */
+  /** Called with the id of each event and the runs of its case, before the event is sent. */
   readonly onEvent?: ((eventId: string, runs: Runs) => void) | undefined;
 }
 
@@ -37,9 +37,9 @@ export class ReceiverProbe extends HttpSender {
   /** The name of the sender's scheme. Undefined for the service. */
   readonly scheme: SenderName | undefined;
   readonly secret: SecretKey;
-  /** Whether a request that must be rejected was sent, after which a receiver may lock. */
+  /** Whether a request that must be rejected was sent, after which a receiver may lock out the sender. */
   hasForged = false;
-  /** The first failure that matters only if the case has no other. */
+  /** The first minor failure of the case. It is reported only if there is no other failure. */
   minorFailure: MinorFailure | undefined;
   readonly #onEvent: Probing["onEvent"];
 
@@ -53,7 +53,7 @@ export class ReceiverProbe extends HttpSender {
 
   /**
    * Creates a delivery of the sender. `eventOf` creates its event, or the text of its body, from a unique event id.
-   * Default: the `email.sent` event with that id.
+   * Default: an `email.sent` event with that id.
    */
   async delivery(
     eventOf: (eventId: string) => unknown = (event_id) => fixture("email.sent", { event_id }),
@@ -75,7 +75,7 @@ export class ReceiverProbe extends HttpSender {
     await this.ranOnce(sending.eventId);
   }
 
-  /** Sends a request that must be rejected. */
+  /** Sends a request that must be rejected. Does not check whether it was handled. */
   async isRefused(sending: Sending, what: string): Promise<void> {
     this.hasForged = true;
     const reply = await this.send(sending);
@@ -84,7 +84,7 @@ export class ReceiverProbe extends HttpSender {
     if (method === "POST" || reply.status !== 501) this.expectRefused(reply, what);
   }
 
-  /** Fails if a request was accepted. A status other than 4xx is a minor failure. */
+  /** Throws if a request was accepted. Any other status except 4xx is a minor failure. */
   expectRefused(reply: Reply, what: string): void {
     const { status } = reply;
     const text = `${what} got a ${status} response instead of a 4xx.`;
@@ -92,7 +92,7 @@ export class ReceiverProbe extends HttpSender {
     if (status < 400 || status > 499) this.isMinor(text);
   }
 
-  /** Records a failure that matters only if the case has no other. */
+  /** Records a minor failure, unless the case already has one. */
   isMinor(text: string): void {
     this.minorFailure ??= new MinorFailure(text);
   }
@@ -103,7 +103,7 @@ export class ReceiverProbe extends HttpSender {
     this.neverRan(what);
   }
 
-  /** Sends a genuine delivery with one change, which must be rejected and not handled. */
+  /** Sends a delivery with one change, which must be rejected and not handled. Sends nothing if there is no change. */
   async refusesChanged(change: Change): Promise<void> {
     const delivery = await this.delivery();
     const changed = await change(delivery, this.secret);
@@ -111,8 +111,8 @@ export class ReceiverProbe extends HttpSender {
   }
 
   /**
-   * Fails if the receiver now rejects a plain genuine delivery or, after a forgery, does not respond to it. Its
-   * behaviour then proves nothing further.
+   * Rejects if the receiver now refuses a plain genuine delivery with a 4xx or, after a forgery, does not respond to
+   * it. In that state, its responses prove nothing about the case.
    */
   async expectUnlocked(): Promise<void> {
     this.runs.behaviour = () => {};
@@ -124,9 +124,9 @@ export class ReceiverProbe extends HttpSender {
   }
 
   /**
-   * Describes a reaction to a genuine delivery that suggests a lock. A process that is exiting may reset two more
-   * connections: one that it has accepted, and one in its socket's queue. After those, nothing listens, whereas a lock
-   * resets every connection.
+   * Describes a reaction to a genuine delivery that suggests a lockout. Undefined if there is none. An exiting process
+   * may reset two more connections: one that it has accepted, and one in its socket's queue. After those, nothing
+   * listens, whereas a lockout resets every connection.
    */
   private async lockOf(resets = 2): Promise<string | undefined> {
     try {
@@ -142,7 +142,10 @@ export class ReceiverProbe extends HttpSender {
     }
   }
 
-  /** Checks that the handler ran once for an event. A receiver that queues events may run it after the response. */
+  /**
+   * Rejects unless the handler ran exactly once for an event. Waits about a second for the run, because a receiver that
+   * queues events may run it after the response. Checks nothing if `hasHandler` is false.
+   */
   async ranOnce(eventId: string): Promise<void> {
     if (!this.hasHandler) return;
     if (this.runs.of(eventId) === 0) {
@@ -159,13 +162,13 @@ export class ReceiverProbe extends HttpSender {
     }
   }
 
-  /** Returns whether the handler ran, or runs within a second. */
+  /** Resolves to whether the handler ran for any event, or does so within a second. */
   async hasRun(): Promise<boolean> {
     await this.runs.until(() => this.runs.count > 0, queueMs);
     return this.runs.count > 0;
   }
 
-  /** Checks that the handler ran, whatever the response. Otherwise, the case cannot be tested. */
+  /** Rejects with a {@link PreconditionError} if the handler did not run, because the case cannot be tested then. */
   async ran(): Promise<void> {
     if (!(await this.hasRun())) throw new PreconditionError("The handler did not run.");
   }

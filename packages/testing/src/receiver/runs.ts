@@ -1,6 +1,6 @@
 import { pause } from "./pause.js";
 
-/** The time between two looks at the runs, in milliseconds. */
+/** The interval at which `until` checks its condition, in milliseconds. */
 const pollMs = 20;
 
 /** The handler of a case, with a record of its runs. */
@@ -10,7 +10,7 @@ export class Runs {
   #mostConcurrent = 0;
   #succeeded = 0;
 
-  /** Called for each run. Cases replace it; if it rejects, the run fails. */
+  /** Called for each run, with the run's number from 1. Cases replace it. If it throws or rejects, the run fails. */
   behaviour: (run: number) => unknown = () => {};
 
   /** The handler that the receiver calls. */
@@ -35,7 +35,7 @@ export class Runs {
     return this.#ids.length;
   }
 
-  /** Returns the number of runs with this event. */
+  /** Returns the number of runs for the event with this id. */
   of(eventId: string): number {
     return this.#ids.filter((id) => id === eventId).length;
   }
@@ -55,7 +55,7 @@ interface Identified {
   readonly events?: readonly Identified[];
 }
 
-/** Returns the id of an event that a receiver has parsed, or undefined. */
+/** Returns the id of a parsed event, or of the first event in a list. Undefined if there is none. */
 export function eventIdOf(event: unknown): unknown {
   const { event_id, events } = Object(event) as Identified;
   return event_id ?? events?.[0]?.event_id;

@@ -3,20 +3,20 @@ import { expectAccepted, isAccepted } from "../probe.js";
 import type { ReceiverCase } from "./case.js";
 import * as sources from "./sources.js";
 
-/** Returns an event with this subject that survives parsing and serialising unchanged. */
+/** Creates events with this subject. Their JSON survives `JSON.parse` and `JSON.stringify` unchanged. */
 const titled = (subject: string) => (event_id: string) =>
   fixture("email.sent", { event_id, data: { subject } });
 
-/** Members whose text changes when it is parsed and serialised again. */
+/** The start of an object, with members whose text changes when it is parsed and re-serialized. */
 const unusual =
   '{ "n":1.0,\r\n"e":1e3, "u":"\\u00e9\\/", "k":1, "k":2, "2":0, "1":0, "big":12345678901234567890, "z":-0, "price":"$& $$", ';
 
 const withUnusual = (json: string) => `${json.replace("{", () => unusual)}\r\n `;
-/** The length of the text of a large body. Its event stays below 100 KiB, Express's default limit. */
+/** The length of a large event's subject, in bytes. The whole body stays below 100 KiB, Express's default limit. */
 const largeBytes = 96 * 1_024;
 const marked = (json: string) => `\uFEFF${json}`;
 
-/** Genuine deliveries whose bytes receivers change, lose or misread. */
+/** Cases with genuine deliveries whose bytes or headers a receiver may change, lose or misread. */
 export const bytes: readonly ReceiverCase[] = [
   {
     title: "verifies spaces, line endings, escapes, numbers and duplicate keys as they were sent",
@@ -43,7 +43,7 @@ export const bytes: readonly ReceiverCase[] = [
     async run(probe) {
       const large = await probe.delivery(titled("x".repeat(largeBytes)));
       const reply = await probe.send(large);
-      // The limit of a receiver is its own choice.
+      // Each receiver chooses its own size limit, so this is only a minor failure.
       if (reply.status === 413) return probe.isMinor("A body of 96 KiB got a 413 response.");
       expectAccepted(reply);
       await probe.ranOnce(large.eventId);

@@ -3,15 +3,17 @@ import type { Forgery } from "../forgery.js";
 import type { ReceiverProbe } from "../probe.js";
 
 /**
- * `must`: a receiver without it accepts forgeries or refuses genuine deliveries, against a rule of its source. `should`: the source recommends it, or leaves a choice that most receivers should make in this way.
+ * `must`: a receiver that fails the case accepts forgeries or does not handle genuine deliveries, against a rule of the
+ * case's source. `should`: the source only recommends the behaviour, or leaves a choice that most receivers should make
+ * in this way.
  */
 export type CaseLevel = "must" | "should";
 
 /** The sentence of a specification on which a case rests. */
 export interface CaseSource {
-  /** Such as `"service interface"`, `"RFC 9110"` or `"Standard Webhooks 1.0.0"`. */
+  /** The name of the document, such as `"service interface"`, `"RFC 9110"` or `"Standard Webhooks 1.0.0"`. */
   readonly document: string;
-  /** The number or the title of the section. */
+  /** The number or the title of the section, or both. */
   readonly section: string;
   /** The sentence, or a part of it, word for word. */
   readonly quote: string;
@@ -25,15 +27,15 @@ export interface ReceiverCase {
   readonly schemeLevel?: CaseLevel;
   /** The source for senders other than the service. Default: `source`. */
   readonly schemeSource?: CaseSource;
-  /** The mistake and its fix, as a sentence that is appended to the description of the failure. */
+  /** The usual mistake and its fix, in whole sentences that are appended to the description of a failure. */
   readonly fix: string;
   readonly needsHandler?: true;
   /** Whether the responses can show that a receiver fails the case, but not that it passes. */
   readonly showsOnlyInRuns?: true;
   /** Returns whether the case does not apply to a sender other than the service. */
   readonly isSkippedFor?: (sender: Sender) => boolean;
-  /** Must be rejected and not handled. */
+  /** Changed deliveries that must be rejected and not handled. Default: none. */
   readonly forgeries?: readonly Forgery[];
-  /** Called after the forgeries. */
+  /** Runs the other checks of the case, after `forgeries`. Default: none. */
   readonly run?: (probe: ReceiverProbe) => Promise<void>;
 }

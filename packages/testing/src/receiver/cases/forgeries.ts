@@ -13,7 +13,7 @@ import * as sources from "./sources.js";
 
 const hugeBytes = 16 * 1_048_576;
 
-/** Checks that a delivery with each of these changes is rejected and not handled. */
+/** Returns a `run` that sends one delivery for each change. Each delivery must be rejected and not handled. */
 export const refuses =
   (...changes: readonly Change[]) =>
   async (probe: ReceiverProbe): Promise<void> => {
@@ -29,14 +29,14 @@ const digitsOf =
 
 const zeros = digitsOf(() => "0".repeat(64));
 
-/** Returns a forgery whose signature has wrong digits, or not all of them. */
+/** Returns a forgery whose signature has wrong, too few or too many digits. */
 export const withDigits = (name: string, change: (digits: string) => string): Forgery => [
   "short_signature_accepted",
   name,
   withSignature(digitsOf(change)),
 ];
 
-/** Inserts a byte that is not UTF-8 at the end of the last text in the JSON. */
+/** Inserts a byte that is not UTF-8 at the end of the last string in the JSON. */
 function withInvalidByte(body: Uint8Array): Uint8Array {
   const at = body.lastIndexOf(0x22);
   return Buffer.concat([body.subarray(0, at), Buffer.of(0xff), body.subarray(at)]);
@@ -44,7 +44,7 @@ function withInvalidByte(body: Uint8Array): Uint8Array {
 
 const withoutValue = (name: string) => [name, undefined] as const;
 
-/** Requests that must be rejected and not handled. */
+/** Cases with requests that must be rejected and not handled. */
 export const forgeries: readonly ReceiverCase[] = [
   {
     title: "refuses a delivery signed with another secret, with 4xx",
@@ -69,7 +69,7 @@ export const forgeries: readonly ReceiverCase[] = [
     run: refuses(
       tamper.flippedByte,
       tamper.truncated,
-      // Code that trims the body, or decodes it without errors, ignores these.
+      // Code that trims the body ignores this newline. Code that drops invalid bytes ignores the byte below.
       ({ body }) => ({ body: Buffer.concat([body, Buffer.from("\n")]) }),
       ({ body }) => ({ body: withInvalidByte(body) }),
     ),
@@ -97,7 +97,7 @@ export const forgeries: readonly ReceiverCase[] = [
     ],
     async run(probe) {
       for (const headers of [
-        // More requests would lock receivers that lock after five wrong signatures.
+        // Combines headers, because some receivers lock out a sender after five wrong signatures.
         { "content-type": "application/x-www-form-urlencoded", [headerNames.attempt]: "2" },
         { "content-type": "text/plain", [headerNames.attempt]: "9" },
         { "content-type": "multipart/form-data; boundary=x", authorization: "Bearer svc_test" },
@@ -197,7 +197,7 @@ export const forgeries: readonly ReceiverCase[] = [
       const isList = probe.scheme && senderOf(probe.scheme).sendsLists;
       for (const body of ["{", "null", '"x"', "1", ...(isList ? [] : lists)]) {
         await probe.refuses(await probe.delivery(() => body), `The body ${body.slice(0, 9)}`);
-        // The next body might end a receiver that did not expect this one.
+        // Stops at the first status that is not a 4xx, because the next body might crash the receiver.
         if (probe.minorFailure) return;
       }
     },
@@ -230,7 +230,7 @@ export const forgeries: readonly ReceiverCase[] = [
   },
 ];
 
-/** Ignores a closed connection: a server may close it when it stops reading a body. */
+/** Throws any error except a closed connection: a server may close it when it stops reading a body. */
 function unlessClosed(error: NodeJS.ErrnoException): void {
   if (error.code !== "ECONNRESET" && error.code !== "EPIPE") throw error;
 }

@@ -9,7 +9,7 @@ const schemeSecret =
   "The receiver's secret or scheme may differ from those of the delivery, or its clock may differ from this machine's.";
 const path = "Make the receiver accept POST requests at the path of the URL.";
 
-/** Returns a possible reason why a working receiver rejects a genuine delivery. */
+/** Returns a hint about why a receiver responds to a genuine delivery with this status. */
 function causeOf(status: number, isOfScheme: boolean): string {
   if ([404, 405].includes(status)) return path;
   if (![400, 401, 403].includes(status)) return "The receiver's log may show the reason.";

@@ -5,11 +5,11 @@ import { graceMs, pause } from "../pause.js";
 import * as sources from "./sources.js";
 import { forged } from "./strangers.js";
 
-/** Returns an event, marked by its subject, whose runs are also counted after the response. */
+/** Creates an event whose runs are also counted after the response. Broken receivers of tests recognize its subject. */
 const observed = (event_id: string) =>
   fixture("email.sent", { event_id, data: { subject: "Observed" } });
 
-/** Cases that check for work after the response. */
+/** Cases that check for runs of the handler after the response. */
 export const late: readonly ReceiverCase[] = [
   {
     title: "does not run the handler after refusing a delivery",

@@ -16,7 +16,7 @@ const repeat = (probe: ReceiverProbe, delivery: UniqueDelivery, attempt: number)
 
 /**
  * Sends a delivery and, while its handler runs, a copy of it. Calls `end` to finish the first run once the copy has a
- * response or has had time to start another run.
+ * response or has had time to start another run. If `end` rejects, the first run fails.
  */
 async function withCopy(
   probe: ReceiverProbe,
@@ -35,7 +35,7 @@ async function withCopy(
   const original = repeat(probe, delivery, 1);
   await Promise.race([started, original]);
   const repeated = repeat(probe, delivery, 2);
-  // A receiver may also keep the copy waiting.
+  // Waits only briefly, because a receiver may delay the response to the copy until the first run has ended.
   await Promise.race([repeated, pause(graceMs)]);
   release();
   const [first, copy] = await Promise.all([original, repeated]);
@@ -47,7 +47,7 @@ const marker = crypto.randomUUID();
 const failedRun = () => Promise.reject(new Error(`the handler has failed (${marker})`));
 const failFirst = (run: number) => (run === 1 ? failedRun() : undefined);
 
-/** Returns the headers of a delivery with other values in each unsigned header that has an id. */
+/** Returns the headers of a delivery with `idOf(name)` as the value of each id header. Undefined omits the header. */
 const underIds = (delivery: UniqueDelivery, idOf: (name: string) => string | undefined) => ({
   ...delivery.headers,
   ...Object.fromEntries(

@@ -15,14 +15,17 @@ import type { ReceiverCase } from "./case.js";
 import * as sources from "./sources.js";
 import { refuses, withDigits } from "./forgeries.js";
 
-/** Returns a delivery signed by a stranger. */
+/** Signs a delivery again with a secret that is not the receiver's. */
 export const forged = (delivery: SignedDelivery): Promise<SignedDelivery> =>
   tamper.wrongSecret(delivery, signingOf(delivery).scheme ? undefined : "whsec_stranger");
 
 const hmac = (hash: string, key: SecretKey, body: Uint8Array) =>
   `${hash}=${createHmac(hash, key).update(body).digest("hex")}`;
 
-/** Signs with a key that is not the secret. Schemes refuse an empty key. */
+/**
+ * Returns a change that signs with this key. It returns undefined if the key is the secret, and if it is empty and the
+ * sender is not the service, because schemes refuse an empty key.
+ */
 const signedWith =
   (key: string): Change =>
   (delivery, secret) => {
@@ -31,7 +34,7 @@ const signedWith =
     return withSignature((_genuine, { body }) => hmac("sha256", key, body))(delivery, secret);
   };
 
-/** Returns forgeries that anyone who knows these keys can make. */
+/** Returns one forgery for each of these keys, which are public or easy to guess. */
 const madeWith = (keys: readonly string[]): readonly Forgery[] =>
   keys.map((key) => [
     "missing_secret_accepted",
@@ -51,7 +54,7 @@ const plainHash = (prefix: string, name: string): Forgery => [
   withSignature((_genuine, { body }) => prefix + createHash("sha256").update(body).digest("hex")),
 ];
 
-/** Returns a forgery with another text in place of the prefix. */
+/** Returns a forgery that changes the prefix of the signature, or the text before it. */
 const afterPrefix = (
   name: string,
   change: (genuine: string, prefix: string) => string,
@@ -61,7 +64,11 @@ const afterPrefix = (
   withSignature((genuine, delivery) => change(genuine, signingOf(delivery).prefix)),
 ];
 
-/** Replaces the digit at a share of their number. */
+/**
+ * Returns a forgery with one wrong digit.
+ *
+ * @param share the position of the digit: 0 is the first one, 1 the last
+ */
 const withWrongDigit = (name: string, share: number): Forgery =>
   withDigits(name, (digits) => {
     const { length } = digits.replace(/=+$/, "");
@@ -204,7 +211,7 @@ export const strangers: readonly ReceiverCase[] = [
   {
     title: "refuses the right digits if text follows them",
     level: "must",
-    // Other senders do not state how exactly a header is to be read.
+    // Other senders do not document how strictly a receiver must parse the header.
     schemeLevel: "should",
     source: sources.comparison,
     schemeSource: sources.validSignature,
