@@ -52,11 +52,11 @@ export const doctor = tool({
         code: isWhole ? "no_mistake" : "stopped_early",
         happened: isWhole
           ? "The receiver made no mistake in any probe."
-          : "The examination stopped early, because the receiver limits the rate of requests.",
+          : "The examination stopped early, because of a rate limit or a lockout.",
         facts,
         next_step: isWhole
           ? "Call timeline to see how real deliveries ended."
-          : "Wait a minute, or turn off the rate limit, then call doctor again.",
+          : "Wait a minute, or turn off the rate limit or the lockout, then call doctor again.",
       };
     }
     return {

@@ -31,7 +31,7 @@ interface Input {
 /** How long a receiver may take to respond, in milliseconds. */
 const timeoutMs = 15_000;
 
-/** The response to one delivery, as a result has it. */
+/** The response to one delivery, as listed in the result. The status is null if there was no response. */
 interface Response {
   readonly sent: string;
   readonly status: number | null;
@@ -67,7 +67,7 @@ export async function toReceiver(
   }));
   const facts = { to: "receiver" as const, responses };
   if (!wrong) {
-    // The outcome of a refusal has the cause and the fix of a mistake, and a tampered delivery shows none.
+    // Omits the outcome of a tampered delivery: its texts would present the correct refusal as a mistake.
     const code = input.mode === "tampered" ? undefined : replies.at(-1)?.code;
     const { next, ...otherwise } = expected[input.mode];
     return {
@@ -162,7 +162,7 @@ const tampers: Readonly<Record<DeliveryTamper, Tampering>> = {
   ],
 };
 
-/** Returns the mistake that the responses show, or undefined. */
+/** Returns the mistake that the responses show, or undefined if they show none. */
 function mistakeIn({ mode, tamper: kind }: Input, replies: readonly Reply[]): Finding | undefined {
   const lost = replies.map((reply) => lostReply(reply)).find((one) => one !== undefined);
   if (lost) return lost;
@@ -182,7 +182,7 @@ function mistakeIn({ mode, tamper: kind }: Input, replies: readonly Reply[]): Fi
   return ranTwice ? finding("duplicate_ran", saw) : undefined;
 }
 
-/** Returns the finding about a genuine delivery that was refused without an outcome. */
+/** Returns the id of the finding about a genuine delivery that was refused without an outcome code. */
 function refusalOf({ status }: Reply) {
   if (status === 404 || status === 405) return "not_found";
   return status === 401 ? "wrong_secret" : "genuine_failed";

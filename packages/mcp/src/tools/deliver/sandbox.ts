@@ -13,7 +13,7 @@ interface Input {
   readonly event_id?: string | undefined;
 }
 
-/** Makes a sandbox deliver to its endpoints. */
+/** Makes a sandbox deliver in the given mode: events of new test emails, or copies of an earlier delivery. */
 export async function throughSandbox({ service }: World, input: Input, signal: AbortSignal) {
   await service.call(async (client) => {
     const endpoint = await activeEndpoint(client, input.endpoint, signal);
@@ -48,12 +48,12 @@ const sendEmail: Act = async (client, _input, signal) => {
   await client.request("POST", "/_sandbox/test-email", { body: {} }, { signal });
 };
 
-/** Sends a delivery that was made before. */
+/** Returns an action that sends an earlier delivery again: the one with `event_id`, by default the newest. */
 const sendAgain =
   (bodyOf: (input: Input) => object): Act =>
   async (client, input, signal) => {
     const id = await deliveryIdOf(client, input, signal);
-    // Another service may send a lone surrogate.
+    // Replaces lone surrogates, for which `encodeURIComponent` throws. Another service may return such an id.
     const segment = encodeURIComponent(Buffer.from(id).toString());
     const path = `/_sandbox/deliveries/${segment}/send` as const;
     await client.request("POST", path, { body: bodyOf(input) }, { signal });
