@@ -37,7 +37,7 @@ export function forgeriesFor(sender: Sender, another: Uint8Array): readonly Forg
     ...shared.filter((forgery) => !isUnsigned(forgery)),
     ["altered_body_accepted", "the signature of another body", () => ({ body: another })],
     ["wrong_secret_accepted", "an empty signature", withSignature(() => "")],
-    ...(isService || sender.form.encoding !== "hex" ? [] : [plainHash]),
+    ...(!isService && sender.form.encoding === "hex" && sender.key !== "public" ? [plainHash] : []),
     ["stale_accepted", "a delivery that was signed two hours ago", stale(sender)],
   ];
 }

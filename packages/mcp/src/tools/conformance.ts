@@ -13,7 +13,7 @@ export const conformance = tool({
   name: "conformance",
   title: "Run the receiver contract",
   description:
-    "Runs the contract for receivers against a receiver in any language. Each case passes, fails or does not apply, with its reason and the sentence of the specification that it rests on. The handler for email.sent runs about 40 times, and each response may take `timeout_seconds`. doctor guesses causes; conformance does not.",
+    "Runs the contract for receivers against a receiver in any language. Each case passes, fails or does not apply, with its reason and the sentence of the specification that it rests on. The handler for email.sent runs about 50 times, and each response may take `timeout_seconds`. doctor guesses causes; conformance does not.",
   input: z.strictObject({
     url: receiverUrl,
     secret: secretName,
