@@ -29,7 +29,7 @@ const fixes: Readonly<Record<string, string>> = {
   query: "Pass an options object.",
   on: 'Add at least one handler, such as on: { "*": (event) => ... }.',
   store: "Pass memoryStore(), redisStore(client) or another DeliveryStore.",
-  clock: "Pass an object with the methods now, monotonic and after.",
+  clock: "Omit it, or pass an object with now, monotonic and after.",
   events: "Pass an object that maps event types to schemas.",
   "events[]": "Pass a Standard Schema, such as one from zod, valibot or arktype.",
   logProcessed: "Pass true or false.",
