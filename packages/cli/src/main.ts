@@ -72,8 +72,8 @@ let hasThrown = false;
 process.on("uncaughtExceptionMonitor", () => (hasThrown = true));
 
 /**
- * Replaces the exit code if the process ends before `run` and a user's module was imported. That module has probably
- * called `process.exit()`, and its exit code would look like the command's result.
+ * Replaces the exit code if the process exits after the import of a user's module has started, but before the command
+ * has ended. The module has probably called `process.exit()`, and its exit code would look like the command's result.
  */
 function onExit(exitCode: number): void {
   if (importedModules.length === 0) return;

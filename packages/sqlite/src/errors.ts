@@ -77,7 +77,7 @@ const explanations: readonly Explanation[] = [
     code: "locked",
     applies: isBusy,
     text: () =>
-      "Another connection has kept the database locked for longer than `busyTimeoutMs`. Nothing was written. Keep transactions short in all processes that use this file, and look for a process that is stopped or copies the file.",
+      "Another connection has kept the database locked for longer than `busyTimeoutMs`. Nothing was written. Keep transactions on this file short in all processes, and look for a process that is suspended or copies the file.",
   },
   {
     code: "read_only",
@@ -131,6 +131,6 @@ export const notSent = (cause: unknown): WebhookError =>
     "not_sent",
     isReading(cause, "")
       ? statementOpen
-      : "Another connection has kept the database locked until the deadline of this call. Nothing was written. Keep transactions short in all processes that use this file, and look for a process that is stopped or copies the file.",
+      : "Another connection has kept the database locked until the deadline of this call. Nothing was written. Keep transactions on this file short in all processes, and look for a process that is suspended or copies the file.",
     { cause },
   );

@@ -61,7 +61,7 @@ describeWithPostgres("the operation of a queue", () => {
     });
     expect(await other.check()).toEqual([
       expect.stringContaining("`expireInSeconds` of the queue"),
-      expect.stringMatching(/^`retryLimit` of the queue .* as the option `retry.limit` requires/),
+      expect.stringMatching(/^`retryLimit` of the queue .* for the option `retry.limit`/),
     ]);
     expect(await other.setup()).toBe(true);
     expect(await other.check()).toEqual([]);
@@ -123,7 +123,7 @@ describeWithPostgres("the operation of a queue", () => {
     const found = await pgBossInbox(boss, { queue: world.queue, partitionBy: () => "a" }).check();
     expect(found).toEqual([
       expect.stringMatching(/was created without `partitionBy`/),
-      expect.stringMatching(/^`retentionSeconds` of the queue .* is not 31536000/),
+      expect.stringMatching(/^`retentionSeconds` of the queue .* must be 31536000/),
       expect.stringMatching(/^`synchronous_commit` of PostgreSQL is off/),
       expect.stringMatching(/^`max` of PgBoss is 2 in a process that needs 3 connections/),
       expect.stringMatching(/has dead letters that are older than a day/),

@@ -37,8 +37,9 @@ export async function load(port: number, ms: number): Promise<number> {
     // Takes short samples, because autocannon checks only once per sample whether the time is up.
     sampleInt: 100,
   });
-  // `errors` does not include connections that the server closes: autocannon reopens them, and their requests are lost.
-  // Counts these requests too, except one request per connection, which has no response yet at the end.
+  // `errors` does not include connections that the server closes: autocannon reopens them, and the requests on them are
+  // lost. Counts every request without a response as lost, minus one per connection, which may still be pending at the
+  // end.
   const lost = Math.max(requests.sent - requests.total - connections, 0);
   if (non2xx + errors + lost > 0) {
     throw new Error(`${non2xx} responses were not 2xx, and ${errors + lost} requests failed.`);

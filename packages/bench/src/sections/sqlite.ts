@@ -158,7 +158,7 @@ function handle(store: SqliteStore<Connection>, key: string): void {
   complete(store, key);
 }
 
-/** Runs the work in a transaction, with the code that users would write. */
+/** Runs `work` in a transaction, written as a user would write one. */
 function inTransaction(db: Connection, work: () => unknown): void {
   db.exec("begin immediate");
   try {

@@ -91,7 +91,7 @@ function assertNumbers(counts: Readonly<Record<string, unknown>>): void {
 export const inboxList = command({
   usage: "[--state <state>] [--type <type>] [--limit <number>] [--after <id>]",
   details: [
-    "Prints the jobs in one state, oldest first, without their bodies. With --json, prints { data }.",
+    "Prints jobs in one state, in the queue's order, without their bodies. With --json, prints { data }.",
   ],
   examples: ["svc-webhooks inbox list", "svc-webhooks inbox list --state delayed"],
   options: {

@@ -41,11 +41,13 @@ export interface RedactedHeaders {
 }
 
 /**
- * Returns the headers that may be saved: those of the delivery, of the body and of `--keep`. Ids, event types and the
- * values of `--keep` stay. Other values are replaced, or removed if the scheme reads the header.
+ * Returns the headers that a fixture keeps: `Host`, `Content-Length`, `Content-Type` if it starts with a media type,
+ * the known id, type and attempt headers, those that `--keep` names, and those that the scheme reads. Drops all others,
+ * and all but the first of each name. Keeps the media type, well-formed ids, types and attempt numbers, and the values
+ * of other headers that `--keep` names. Replaces the other values, or empties them if only the scheme reads the header.
  *
- * @param signature the names of the headers that the scheme reads, in lower case. The first contains the signature,
- *   which is always removed
+ * @param signature the lower-case names of the headers that the scheme reads. The first contains the signature, whose
+ *   value is always emptied
  */
 export function redactedHeaders(
   headers: HeaderList,

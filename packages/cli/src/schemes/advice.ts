@@ -6,7 +6,7 @@ export function remedyOf({ id, remedy, sender, body_difference }: SenderMistake)
     return `Use --scheme ${sender}, and the ${sender} scheme in the receiver.`;
   }
   if (id === "stale") {
-    return `${remedy} If this delivery was captured earlier, pass the time at which it arrived with svc-webhooks verify --at, or sign it again with svc-webhooks replay --resign.`;
+    return `${remedy} If this delivery was captured earlier, use svc-webhooks verify --at with its arrival time, or sign it again with svc-webhooks replay --resign.`;
   }
   return id === "body_changed" || body_difference
     ? "Pass the bytes exactly as they arrived, both to the receiver and to this command. No parser, editor or formatter may change them."

@@ -73,7 +73,10 @@ export interface ReleaseOptions {
  */
 export interface InboxAdmin {
   stats(): Promise<InboxStats>;
-  /** Lists jobs, oldest first. */
+  /**
+   * Lists the jobs in one state, in the queue's own order. Ready jobs that have not been attempted yet are listed
+   * oldest first.
+   */
   list(query: InboxQuery): AsyncIterable<InboxEntry>;
   /** Resolves to the job, or to undefined if there is none. */
   get(id: string): Promise<InboxEntry | undefined>;

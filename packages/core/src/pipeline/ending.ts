@@ -7,7 +7,10 @@ export interface Ending {
   readonly code: OutcomeCode;
   readonly status: number;
   readonly retryAfterMs: number | undefined;
-  /** The problem and its fix for the operator, or a function that returns them when they are printed. */
+  /**
+   * The description of the problem for the log, or a function that returns it and is called only when the line is
+   * logged. Undefined if there is nothing to add.
+   */
   readonly hint: Hint;
 }
 

@@ -36,7 +36,8 @@ export function run(state: DeliveryState): MaybePromise<Ending> {
     fail,
   );
   state.track(done);
-  // All asynchronous user code has started by now. If none is pending, no lease is kept, and no timeout applies.
+  // `stopLease` is set by now if the schema, `around` or the handler is asynchronous, or if `onParked` is and was
+  // called after a synchronous error. Otherwise, no user code is pending: no lease is kept, and no timeout applies.
   if (!stopLease || !isPromise(done)) return done;
   return new Promise((resolve, reject) => {
     respondEarly = resolve;

@@ -90,10 +90,11 @@ function asciiOf(raw: string, text: string): readonly Bytes[] {
 const most = { small: 1_024, bytes: 16_777_216 };
 
 /**
- * Yields the body as code that reads chunks incorrectly may sign it: with a character damaged between two chunks, or
- * without its end. There are too many of these variants to combine them with other mistakes.
+ * Yields variants of the body that code may sign if it reads chunks incorrectly: with a damaged character that was
+ * split between two chunks, or with the end missing. There are too many variants to combine with other mistakes.
  *
- * @param isSmall whether to cut the body off at each of its first 1,024 positions too, not only at likely positions
+ * @param isSmall whether the body is small. If so, it is also cut at each of its first 1,024 positions, not only at
+ *   likely ones
  */
 export function* cutVariants(body: Bytes, isSmall: boolean): Generator<BodyVariant> {
   const decode = (from: number, to: number) => utf8(textOf(body.subarray(from, to)));

@@ -149,7 +149,7 @@ export async function assertSchema(queue: InboxQueue): Promise<void> {
   const own: BossQueue | null = await replyTo(boss, () => boss.getQueue(name));
   const text = `select created_on from ${schema}.queue where name = $1`;
   const rows = await sql<{ created_on: Date }>(queue, text, [name]).catch((error: unknown) => {
-    // Treats undefined_table and invalid_schema_name as a queue that is not there.
+    // Treats the errors `undefined_table` and `invalid_schema_name` as a missing queue.
     if (["42P01", "3F000"].includes(String(Object(error).code))) return [];
     throw error;
   });
@@ -199,8 +199,8 @@ export const difference = (
   settings: BossQueueSettings,
 ): string => {
   const option = optionOf[setting];
-  const source = option === undefined ? "an inbox requires" : `the option \`${option}\` requires`;
-  return `\`${setting}\` of the queue "${name}" is not ${JSON.stringify(settings[setting])}, as ${source}. Call setup() of the inbox.`;
+  const source = option === undefined ? "an inbox" : `the option \`${option}\``;
+  return `\`${setting}\` of the queue "${name}" must be ${JSON.stringify(settings[setting])} for ${source}. Call setup() of the inbox.`;
 };
 
 export const missing = (name: string): string =>

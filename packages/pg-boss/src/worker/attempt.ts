@@ -42,8 +42,9 @@ function numberOf(
   { retryCount, retryLimit }: BossJob,
 ): number {
   const number = retryCount - retryLimit + mostAttempts;
-  // Below 1 if the job had begun before `retry.limit` was lowered, because it keeps its old limit. Then pg-boss's own
-  // count is used, capped so that this is not the last attempt, unless `retry.limit` is 1.
+  // `number` can be below 1 if the job still has its limit from before `retry.limit` was lowered: `setup` does not
+  // change the limit of a job that has been retried or revived. In that case, `retryCount + 1` is used, capped so that
+  // this attempt is not the last, unless `retry.limit` is 1.
   return number >= 1 ? number : Math.max(1, Math.min(retryCount + 1, retry.limit - 1));
 }
 

@@ -157,7 +157,8 @@ export function overPostgresJs<Sql extends PostgresJs>(sql: Sql): Database<TxOf<
             return gate.isOpen && !gate.isLost;
           };
           const guarded = guardedTx(tx, gate, mayRun) as TxOf<Sql>;
-          // Watches for the reply to the rollback too, which postgres.js sends itself.
+          // Also watches for the reply to the commit or rollback. postgres.js sends these itself, so `sending` is not
+          // called for them otherwise.
           return work(guarded, closing(gate, last), mark).finally(sending);
         },
       );

@@ -93,7 +93,7 @@ function journalIn(database: Database, path: string): Journal {
       throw new Error("it is the database of another program");
     if (numberOf("user_version") !== version)
       throw new Error("it was written by another version of the sandbox");
-    // Without this check, only the first read or write of a damaged page would find the damage.
+    // Without this check, damage would go unnoticed until a damaged page is first read or written.
     const [damage] = Object.values(database.prepare("PRAGMA quick_check(1)").get() ?? {});
     if (damage !== "ok") throw new Error(`it is damaged: ${String(damage)}`);
   }

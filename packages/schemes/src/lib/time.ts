@@ -34,11 +34,11 @@ export function toleranceOf(
 }
 
 /**
- * Returns the problem with a signed time, or undefined if there is none. Accepts only digits, at most 11 for seconds
- * and 14 for milliseconds, because several other texts could parse to the same number.
+ * Returns the problem with a signed time, or undefined if there is none. Accepts only digits (at most 11 for seconds,
+ * 14 for milliseconds), because `Number` also parses texts such as `1e9` and ` 1 `.
  *
  * @param header the header to name in the text for the log
- * @param unitMs the milliseconds in the unit of the time: 1,000 or 1
+ * @param unitMs the unit of `time`, in milliseconds: 1,000 or 1
  */
 export function timeProblem(
   header: string,

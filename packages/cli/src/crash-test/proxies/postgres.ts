@@ -110,7 +110,8 @@ class Connection {
     });
     client.once("close", () => {
       if (this.#wasTlsRefused && !this.#isStarted) options.onTlsRefused();
-      // Lets the server finish the statement that it executes, as it would before it notices that its client is gone.
+      // Lets the server finish the statement that it is executing: without a proxy, PostgreSQL would also finish it
+      // before noticing that the client is gone.
       if (!this.#replying) upstream.destroy();
     });
   }

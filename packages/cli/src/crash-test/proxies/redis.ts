@@ -4,8 +4,8 @@ import type { RedisGuard } from "./redis-guard.js";
 import { connectUpstream, listening, type Listening } from "./listening.js";
 
 /*
- * Splits Redis's protocol (RESP 2 and 3) into commands and replies. Forwards the commands of a pipeline one by one, so
- * that each of them is an exchange.
+ * A proxy for Redis. It splits the bytes of a connection (RESP 2 and 3) into commands and replies, and forwards
+ * pipelined commands one at a time, so that each can be an exchange of its own.
  */
 
 /** Returns the position after the value that begins at `at`, or undefined if it is not complete. */

@@ -33,6 +33,9 @@ const safe = (text: string, revealed = "") => masked(clean(text), clean(revealed
 export const printable = (text: string, length: number, revealed?: string): string =>
   cut(safe(text, revealed), length);
 
-/** Returns the start of an untrusted text, safe to print and with runs of spaces collapsed. */
+/**
+ * Cleans an untrusted text for the terminal, masks its secrets, collapses runs of spaces, and removes spaces at both
+ * ends. Cuts the result to `length`.
+ */
 export const excerpt = (text: string, length: number): string =>
   cut(safe(text).replaceAll(/ +/g, " ").trim(), length);

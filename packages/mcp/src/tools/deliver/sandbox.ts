@@ -33,8 +33,8 @@ export async function throughSandbox({ service }: World, input: Input, signal: A
 
 const happened: Readonly<Record<DeliveryMode, string>> = {
   signed: "The sandbox accepted a test email and delivers its events.",
-  tampered: "The sandbox sends a tampered copy of the delivery.",
-  duplicate: "The sandbox sends the delivery twice more at the same time.",
+  tampered: "The sandbox is sending a tampered copy of the delivery.",
+  duplicate: "The sandbox is sending the delivery twice more at the same time.",
   reordered: "The sandbox holds the next two deliveries and releases them in reverse order.",
 };
 

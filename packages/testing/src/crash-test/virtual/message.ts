@@ -10,7 +10,7 @@ export function messageOf(error: unknown): string {
   }
 }
 
-/** Returns the text that reports an error of the function in an option. */
+/** Returns the message for an error that the function passed as `option` has thrown. */
 export const threwText = (option: string, cause: unknown): string =>
   `\`${option}\` threw an error: ${messageOf(cause)}`;
 

@@ -205,7 +205,7 @@ export const admin: readonly InboxCase[] = [
       };
       const delivery = await probe.accept(process);
       await probe.counts(process, { delayed: 1 });
-      // In real time, the case retries the job as an operator would, because it cannot wait for a day.
+      // If the queue uses real time, the case cannot wait a day, so it retries the job as an operator would.
       if (!(await probe.passDay())) {
         const { id } = await probe.only(process, "delayed");
         equal(await process.admin.retry(id), true);
