@@ -89,9 +89,13 @@ export async function openInspector(
 export const live = (page: Page): Promise<void> =>
   page.locator('.live[data-live="live"]').waitFor();
 
-/** Returns an element's text as one line. */
-export const lineOf = async (locator: Locator): Promise<string> =>
-  (await locator.innerText()).replaceAll(/\s+/g, " ").trim();
+/** Returns an element's text as one line. An element that the page replaces meanwhile has no text, so it is read again. */
+export async function lineOf(locator: Locator): Promise<string> {
+  const text = await locator.evaluate((element) =>
+    element.isConnected ? (element as HTMLElement).innerText : undefined,
+  );
+  return text === undefined ? lineOf(locator) : text.replaceAll(/\s+/g, " ").trim();
+}
 
 /** Returns the text of each element as one line. */
 export const linesOf = async (locator: Locator): Promise<string[]> =>
