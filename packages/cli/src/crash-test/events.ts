@@ -103,12 +103,13 @@ async function savedIn(
 function savedEvent(captured: Captured, signing: Signing, sender: Sender): SentEvent {
   const { body, headers } = captured;
   const type = eventTypeOf(body) ?? headerOf(headers, "x-event-type") ?? "a saved delivery";
+  const identity = identityOf(sender.scheme, captured);
   return {
     type,
     body,
     async headersOf(attempt) {
       const own: HeaderList = [
-        ...(await signing(body, await identityOf(sender.scheme, captured))),
+        ...(await signing(body, await identity)),
         ...(sender === service ? ([[headerNames.attempt, String(attempt)]] as const) : []),
       ];
       const replaced = new Set(own.map(([name]) => name.toLowerCase()));

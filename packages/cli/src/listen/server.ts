@@ -174,12 +174,11 @@ async function replyTo(
     return { status: 503, error: `The request was not saved: ${messageOf(error)}.` };
   }
   const isGenuine = verdict === "genuine";
-  const headers = passedHeaders(captured.headers, sender);
-  const own = (): Reply => (judgement ? ownReply(judgement) : { status: isGenuine ? 200 : 401 });
-  const reply =
-    isGenuine && target
-      ? await forward({ ...captured, headers, body }, target, signal).catch(failedReply)
-      : own();
+  let reply: Reply;
+  if (isGenuine && target) {
+    const headers = passedHeaders(captured.headers, sender);
+    reply = await forward({ ...captured, headers, body }, target, signal).catch(failedReply);
+  } else reply = judgement ? ownReply(judgement) : { status: isGenuine ? 200 : 401 };
   const error = [reply.error, note].filter(Boolean).join(" ");
   return error === "" ? reply : { ...reply, error };
 }
