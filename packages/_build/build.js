@@ -16,8 +16,9 @@ import { extensionAlias, texts } from "./texts.js";
  *
  * An entry `name.node.js` is `name.js` for Node alone, with the package's `imports` that Node selects included.
  *
- * The arguments name modules of `src` that `index` exports as a whole, such as `errors`: the other entries import them from
- * the package itself, so that `instanceof` recognizes their errors, and an app does not load them twice.
+ * The arguments name modules of `src` that the package's main entry exports as a whole, such as `errors`: the other
+ * entries import them from the package itself, so that `instanceof` recognizes their errors, and an app does not load
+ * them twice.
  */
 
 /** Every JavaScript file under `dist` that a package.json field names, whatever its conditions. */
@@ -48,6 +49,7 @@ const onNode = Object.fromEntries(
   ),
 );
 
+const mainFiles = builtFiles(manifest.exports?.["."]);
 const shared = new Set(process.argv.slice(2).map((name) => join(process.cwd(), `src/${name}.ts`)));
 const fromIndex = {
   name: "from-index",
@@ -65,7 +67,7 @@ for (const file of files) {
     external: (id) => isPackage(id) && !(id in alias),
     tsconfig: "tsconfig.build.json",
     resolve: { alias, extensionAlias },
-    plugins: name === "index" ? [texts] : [fromIndex, texts],
+    plugins: mainFiles.includes(file) ? [texts] : [fromIndex, texts],
   });
   await bundle.write({
     dir: "dist",

@@ -42,7 +42,7 @@ export interface Excerpt {
 /**
  * Explains a request.
  *
- * @throws ReceiverConfigError (as a rejection) for a secret that a receiver would refuse
+ * @throws ConfigError (as a rejection) for a secret that a receiver would refuse
  */
 export async function resultOf({ sender, ...request }: Question): Promise<Result> {
   if (sender !== "service") return ofSender(await explainRequest({ ...request, scheme: sender }));

@@ -151,7 +151,7 @@ test.for<[string, SecretSource]>([
   ["a key without text", [{ id: "a", key: "" }]],
 ])("trap 7: a secret of %s is rejected when the receiver is created", ([, empty]) => {
   expect(() => createReceiver({ secret: empty, on: { "*": () => {} } })).toThrow(
-    expect.objectContaining({ name: "ReceiverConfigError", code: "invalid_secret" }) as Error,
+    expect.objectContaining({ name: "ConfigError", code: "invalid_secret" }) as Error,
   );
 });
 

@@ -131,7 +131,7 @@ test("trap 24: a receiver on a shared store needs a name", () => {
   const store = { ...memoryStore(), shared: true };
   const build = () => createReceiver({ secret: "whsec_test", on: { "*": () => {} }, store });
   expect(build).toThrow(
-    expect.objectContaining({ name: "ReceiverConfigError", code: "missing_name" }) as Error,
+    expect.objectContaining({ name: "ConfigError", code: "missing_name" }) as Error,
   );
 });
 

@@ -6,7 +6,7 @@ import {
   type ReceiverOptions,
   type StandardSchemaV1,
 } from "@svc-webhooks/core";
-import { inboxFor, type Enqueue } from "@svc-webhooks/core/inbox";
+import { defineInbox, type Enqueue } from "@svc-webhooks/core/inbox";
 import { fakeClock } from "@svc-webhooks/testing";
 import type { RequestListener } from "node:http";
 import request, { type Response } from "supertest";
@@ -201,7 +201,8 @@ const whileFull: Produce = async (mount) => {
 };
 
 /** Produces an outcome of a handler that runs from a queue. */
-const queued = (enqueue: Enqueue): Produce => given({ on: { "*": inboxFor(enqueue)(() => {}) } });
+const queued = (enqueue: Enqueue): Produce =>
+  given({ on: { "*": defineInbox(enqueue)(() => {}) } });
 
 const hangingUp: Produce = async (mount) => {
   const reading = gate();

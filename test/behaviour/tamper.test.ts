@@ -104,7 +104,7 @@ test.each([
     // `attempt` is async because some `tamper` functions throw and others reject.
     const attempt = async () => change(delivery as never);
     await expect(attempt()).rejects.toMatchObject({
-      name: "ReceiverConfigError",
+      name: "ConfigError",
       code: "invalid_option",
       option: "delivery",
       message: expect.stringContaining(

@@ -4,13 +4,13 @@ import { gunzipSync } from "node:zlib";
 import {
   answer,
   BodyError,
-  headerNames,
   type Answer,
   type BodyReader,
   type HeaderValue,
   type Outcome,
   type OutcomeCode,
 } from "@svc-webhooks/core";
+import { headerNames } from "@svc-webhooks/core/adapter";
 import { readRawBody } from "@svc-webhooks/node";
 import type { TouchedRequest } from "@svc-webhooks/kit/servers";
 import { goodAdapter, type Adapter } from "./good-adapter.js";

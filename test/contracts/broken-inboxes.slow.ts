@@ -1,4 +1,4 @@
-import { ReceiverConfigError } from "@svc-webhooks/core";
+import { ConfigError } from "@svc-webhooks/core";
 import {
   inboxContract,
   type InboxContractOptions,
@@ -72,7 +72,7 @@ test("a queue that refuses receivers of bodies above its limit passes", async ()
       ...made,
       async connect() {
         connections += 1;
-        if (connections > 1) throw new ReceiverConfigError("invalid_option", "maxBodyBytes", "");
+        if (connections > 1) throw new ConfigError("invalid_option", "maxBodyBytes", "");
         return made.connect();
       },
     };

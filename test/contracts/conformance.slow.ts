@@ -353,7 +353,7 @@ test.each<readonly [string, string, object]>([
   ["timeout", "http://127.0.0.1:1", { secret, timeout: 1 }],
 ])("refuses an invalid %s", async (option, url, options) => {
   await expect(receiverConformance(url, options as never)).rejects.toMatchObject({
-    name: "ReceiverConfigError",
+    name: "ConfigError",
     option,
   });
 });

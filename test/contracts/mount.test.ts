@@ -1,4 +1,4 @@
-import { createReceiver, ReceiverConfigError } from "@svc-webhooks/core";
+import { createReceiver, ConfigError } from "@svc-webhooks/core";
 import { webhooks as expressWebhooks } from "@svc-webhooks/express";
 import { webhooks as honoWebhooks } from "@svc-webhooks/hono";
 import { webhooks as nextWebhooks } from "@svc-webhooks/next";
@@ -34,7 +34,7 @@ describe.each(entries)("webhooks() of %s", (entry) => {
   ])("refuses %j in place of a receiver", async (given, found) => {
     const { webhooks } = (await import(entry)) as { webhooks: (receiver: unknown) => unknown };
     const invalid = { code: "invalid_option", option: "receiver", message: refused(found) };
-    expect(() => webhooks(given)).toThrow(ReceiverConfigError);
+    expect(() => webhooks(given)).toThrow(ConfigError);
     expect(() => webhooks(given)).toThrow(expect.objectContaining(invalid) as Error);
     expect(webhooks(createReceiver(options))).toBeDefined();
   });

@@ -195,9 +195,7 @@ test.each<readonly [string, () => void]>([
   ["timeoutMs", () => receiverContract({ describe, it }, "x", () => "", { timeoutMs: 0 })],
   ["timeout", () => receiverContract({ describe, it }, "x", () => "", { timeout: 1 } as never)],
 ])("refuses an invalid %s", (option, register) => {
-  expect(register).toThrow(
-    expect.objectContaining({ name: "ReceiverConfigError", option }) as Error,
-  );
+  expect(register).toThrow(expect.objectContaining({ name: "ConfigError", option }) as Error);
 });
 
 test.each(["packages/testing/README.md", "docs/test-your-handler.md"])(

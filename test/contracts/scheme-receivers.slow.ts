@@ -126,6 +126,6 @@ test.each([
   [{ scheme: "toString" as never }, "scheme"],
 ])("refuses the options %j", (options, option) => {
   expect(() => receiverContract({ describe, it }, "x", () => "", options)).toThrow(
-    expect.objectContaining({ name: "ReceiverConfigError", option }) as Error,
+    expect.objectContaining({ name: "ConfigError", option }) as Error,
   );
 });

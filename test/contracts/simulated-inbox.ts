@@ -1,5 +1,10 @@
 import type { Receiver } from "@svc-webhooks/core";
-import { inboxFor, type Enqueue, type InboxAdmin, type InboxJob } from "@svc-webhooks/core/inbox";
+import {
+  defineInbox,
+  type Enqueue,
+  type InboxAdmin,
+  type InboxJob,
+} from "@svc-webhooks/core/inbox";
 import { fakeClock, type FakeClock } from "@svc-webhooks/testing";
 import {
   memoryInbox,
@@ -122,7 +127,7 @@ export const simulatedInbox =
             own.meet("silent");
             await mistake.silenced?.(started);
           },
-          inbox: inboxFor(
+          inbox: defineInbox(
             mistake.enqueue?.(correct, server, () => isDead, own.isSilent) ?? correct,
           ),
           async work(receiver) {

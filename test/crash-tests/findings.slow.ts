@@ -313,7 +313,7 @@ test("a handler that fails after its transaction, without a fault, is an error",
   await expect(report).rejects.toMatchObject({
     code: "not_acknowledged",
     message: expect.stringMatching(
-      /^The handler of email\.delivered rejects after its transaction has completed the event[^]*TransactionLost/,
+      /^The handler of email\.delivered rejects after its transaction has completed the event[^]*TransactionLostError/,
     ) as string,
   });
 });

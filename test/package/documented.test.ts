@@ -1,13 +1,13 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import {
-  codeOf,
   createReceiver,
   memoryStore,
   type DeliveryStore,
   type HandlerResult,
   type StoreTimeouts,
 } from "@svc-webhooks/core";
+import { codeOf } from "@svc-webhooks/core/adapter";
 import type { FakeClock } from "@svc-webhooks/testing";
 import { describe, expect, test } from "vitest";
 import { eventBody, signed } from "@svc-webhooks/kit/deliveries";
@@ -167,18 +167,16 @@ describe("a wrong value is rejected with each documented code", () => {
     expect(codes.map((code) => refusal(provoking[code]?.(name) ?? {}))).toEqual(codes);
   });
 
-  test("every code of ReceiverConfigErrorCode is documented", () => {
+  test("every code of ConfigErrorCode is documented", () => {
     const documented = new Set(options.flatMap(({ codes }) => codes));
-    expect([...documented].toSorted()).toEqual(
-      core.literalsOf("ReceiverConfigErrorCode").toSorted(),
-    );
+    expect([...documented].toSorted()).toEqual(core.literalsOf("ConfigErrorCode").toSorted());
   });
 });
 
 test("the page of configuration errors has a section for each code", () => {
   const text = readFileSync(join(root, "docs/configuration-errors.md"), "utf8");
   const sections = Array.from(text.matchAll(/^## `(.+)`$/gm), ([, code = ""]) => code);
-  expect(sections.toSorted()).toEqual(core.literalsOf("ReceiverConfigErrorCode").toSorted());
+  expect(sections.toSorted()).toEqual(core.literalsOf("ConfigErrorCode").toSorted());
 });
 
 const never = () => new Promise<never>(() => {});

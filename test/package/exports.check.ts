@@ -8,11 +8,23 @@ vi.mock("cloudflare:workers", () => ({ DurableObject: Object }));
 
 const entries = publicPackages.flatMap((one) => one.entries);
 
-test.each(entries)("%s exports what the snapshot lists", async (entry) => {
+const modules = new Map(
+  await Promise.all(
+    entries.map(async (entry) => [entry, (await import(entry)) as object] as const),
+  ),
+);
+
+const valuesOf = (entry: string) =>
+  declarationsOf(entry)
+    .exports.filter(({ isType }) => !isType)
+    .map(({ name }) => name);
+
+test.each(entries)("%s exports what the snapshot lists", (entry) => {
   const { exports } = declarationsOf(entry);
-  const values = exports.filter(({ isType }) => !isType).map(({ name }) => name);
-  const module = (await import(entry)) as object;
-  expect(Object.keys(module).toSorted()).toEqual(values);
+  const module = modules.get(entry) ?? {};
+  // Entries that load the same module declare different parts of it.
+  const sharing = entries.filter((other) => modules.get(other) === module);
+  expect(Object.keys(module).toSorted()).toEqual(sharing.flatMap(valuesOf).toSorted());
   const lines = exports.map(({ name, isType }) => (isType ? `type ${name}` : name));
   expect(lines.join("\n")).toMatchSnapshot();
 });
@@ -20,10 +32,10 @@ test.each(entries)("%s exports what the snapshot lists", async (entry) => {
 const inBothFormats = packages.filter((one) => one.entries.length > 0 && !esmOnly.has(one.name));
 
 /**
- * Returns the manifest's paths for files that the build writes in both formats, and for Node alone if
- * `hasOwnNode`.
+ * Returns the manifest's paths for an entry that the build writes in both formats, and for Node alone if
+ * `hasOwnNode`: its JavaScript is `file`, and its types are `typesFile`.
  */
-function formats(file: string, hasOwnNode: boolean): object {
+function formats(file: string, typesFile: string, hasOwnNode: boolean): object {
   const format = (extension: string) => {
     const main = `./dist/${file}.${extension}`;
     // Edge platforms may have the condition `node` too.
@@ -32,7 +44,7 @@ function formats(file: string, hasOwnNode: boolean): object {
       "edge-light": main,
       node: `./dist/${file}.node.${extension}`,
     };
-    const types = `./dist/${file}.d.${extension.replace("js", "ts")}`;
+    const types = `./dist/${typesFile}.d.${extension.replace("js", "ts")}`;
     return { types, ...(hasOwnNode && platforms), default: main };
   };
   return { import: format("js"), require: format("cjs") };
@@ -43,20 +55,22 @@ test.each(inBothFormats)("$name has each entry as ESM and CommonJS, with types",
   const written = Object.entries(exported).map(([entry, conditions]) => {
     const [, file = ""] = /"\.\/dist\/([\w/-]+)\.js"/.exec(JSON.stringify(conditions)) ?? [];
     const text = JSON.stringify(conditions);
-    return { entry: entry.replace(/^\.\/?/, ""), file, text, hasOwnNode: text.includes(".node.") };
+    const [, types = ""] = /"\.\/dist\/([\w/-]+)\.d\.ts"/.exec(text) ?? [];
+    const hasOwnNode = text.includes(".node.");
+    return { entry: entry.replace(/^\.\/?/, ""), file, types, text, hasOwnNode };
   });
   expect(self).toBe("./package.json");
   // TypeScript uses the first condition that matches, so the order counts.
   expect(written.map(({ text }) => text)).toEqual(
-    written.map(({ file, hasOwnNode }) => JSON.stringify(formats(file, hasOwnNode))),
+    written.map(({ file, types, hasOwnNode }) => JSON.stringify(formats(file, types, hasOwnNode))),
   );
   // The command line has no main entry.
   const main = written.find(({ entry }) => entry === "");
   const others = written.filter((one) => one !== main);
   // `node10` does not read `exports`.
-  const types = others.map(({ entry, file }) => [entry, [`./dist/${file}.d.cts`]]);
+  const versions = others.map(({ entry, types }) => [entry, [`./dist/${types}.d.cts`]]);
   expect(manifest).toMatchObject({
-    ...(main && { main: `./dist/${main.file}.cjs`, types: `./dist/${main.file}.d.cts` }),
-    ...(types.length > 0 && { typesVersions: { "*": Object.fromEntries(types) } }),
+    ...(main && { main: `./dist/${main.file}.cjs`, types: `./dist/${main.types}.d.cts` }),
+    ...(versions.length > 0 && { typesVersions: { "*": Object.fromEntries(versions) } }),
   });
 });

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { ReceiverConfigError, type ReceiverConfigErrorCode } from "@svc-webhooks/core";
+import { ConfigError, type ConfigErrorCode } from "@svc-webhooks/core";
 import { outcomeTexts, pageLink } from "@svc-webhooks/core/outcomes";
 import { fragmentsOf } from "@svc-webhooks/kit/fragments";
 import { root } from "@svc-webhooks/kit/programs";
@@ -35,8 +35,8 @@ function targetIn(text: string): string {
 }
 
 const configErrorCodes = declarationsOf("@svc-webhooks/core").literalsOf(
-  "ReceiverConfigErrorCode",
-) as readonly ReceiverConfigErrorCode[];
+  "ConfigErrorCode",
+) as readonly ConfigErrorCode[];
 
 const codes = Object.keys(outcomeTexts);
 
@@ -48,7 +48,7 @@ const edgeTexts = (await import(join(root, "packages/core/dist/texts/brief.js"))
 const targets = new Set([
   ...Object.values(outcomeTexts).map(({ link }) => targetIn(link)),
   ...codes.map((code) => targetIn(edgeTexts.advise(code))),
-  ...configErrorCodes.map((code) => targetIn(new ReceiverConfigError(code, "x", "Text.").message)),
+  ...configErrorCodes.map((code) => targetIn(new ConfigError(code, "x", "Text.").message)),
   ...sources.flatMap((file) =>
     Array.from(
       codeOf(file).matchAll(/pageLink\(\s*"([^"]+)"(?:,\s*"([^"]+)")?,?\s*\)/g),

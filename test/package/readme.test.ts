@@ -7,6 +7,7 @@ import {
   textOf,
   type CodeBlock,
 } from "./readme.js";
+import { declarationsOf } from "./declarations.js";
 import { publicPackages } from "@svc-webhooks/kit/workspace";
 
 // The module exists only on Workers.
@@ -63,8 +64,10 @@ const functions = await Promise.all(
       .filter((entry) => !notForUsers.has(entry))
       .map(async (entry) => {
         const exported = Object.entries((await import(entry)) as Readonly<Record<string, unknown>>);
+        const { exports } = declarationsOf(entry);
         return exported
           .filter(([name, value]) => typeof value === "function" && /^[a-z]/.test(name))
+          .filter(([name]) => exports.some((declared) => declared.name === name))
           .map(([name]) => [folder, entry, name] as const);
       }),
   ),

@@ -6,7 +6,7 @@ import {
   type Handler,
   type Receiver,
 } from "@svc-webhooks/core";
-import { inboxFor, type Inbox } from "@svc-webhooks/core/inbox";
+import { defineInbox, type Inbox } from "@svc-webhooks/core/inbox";
 import { present } from "@svc-webhooks/kit/present";
 import { listen } from "@svc-webhooks/kit/servers";
 import { until } from "@svc-webhooks/kit/until";
@@ -99,7 +99,7 @@ const crashed = () => new Promise<never>(() => {});
 
 /** An inbox whose process crashes while it stores a job, or whose queue is unreachable. */
 const crashing = (error?: Error) =>
-  inboxFor(async () => {
+  defineInbox(async () => {
     if (error) throw error;
     await crashed();
   });

@@ -21,10 +21,10 @@ async function sizeOf(input: string, options: RolldownOptions = {}): Promise<num
 
 /**
  * Maximum size of a package's own code in bytes, minified and gzipped. In November 2026, the largest
- * adapter has 1,660: a third of it names the middleware that has consumed a body, and 60 end a response whose
- * headers middleware has sent.
+ * adapter has 1,673: a third of it names the middleware that has consumed a body, 60 end a response whose headers
+ * middleware has sent, and 13 are the second import of the core, which a bundle that contains the core does not have.
  */
-const budgets = { adapter: 1_660, store: 2_700 } as const;
+const budgets = { adapter: 1_673, store: 2_700 } as const;
 
 /** The maximum sizes of entries that do more, with the reasons. */
 const ownBudgets: Readonly<Record<string, number>> = {
@@ -35,14 +35,14 @@ const ownBudgets: Readonly<Record<string, number>> = {
   // errors in whole sentences with their fix. 254 read the states of records for `peek`. 48 read replies of clients whose
   // settings rename columns, or wrap or parse rows and values. 68 find out whether postgres.js is behind a pooler.
   // 83 name a client that transforms values in `migrate`, `check` and `peek` too.
-  "@svc-webhooks/postgres": 15_160,
+  "@svc-webhooks/postgres": 15_122,
   // A third are texts with the fix. The rest recognizes the errors of four drivers, waits for a locked file without
   // blocking the process, refuses asynchronous work and transactions of the application, and checks the settings.
   // 80 read the states of records for `peek`, and 200 name an iterator that is open. 140 refuse a second store that would
   // change the settings of the connection, 40 continue after it was opened again, and 45 keep files without a
   // write-ahead log safe and transactions of the application without a lock. 210 name a log that cannot be opened, and
   // a file that was deleted while it is open. 70 keep reads in a rollback journal from blocking the process.
-  "@svc-webhooks/sqlite": 6_742,
+  "@svc-webhooks/sqlite": 6_311,
   // 671 bytes leave a connection that has died silently, after a single call without a reply; 522 detect
   // conditions that endanger records, such as a replica, eviction or rights that the user lacks; 17 report a claim
   // that took over a run without a result; 24 word errors. 352 read the states of records for `peek`, on a cluster too.
@@ -88,7 +88,7 @@ const sizeOfImport = (code: string, external: RolldownOptions["external"] = []) 
 
 test("a process that does not migrate carries none of the Postgres store's SQL", async () => {
   const length = await sizeOfImport('export { postgresStore } from "@svc-webhooks/postgres";', [
-    "@svc-webhooks/core",
+    /^@svc-webhooks\/core/,
     /^node:/,
   ]);
   expect(length).toBeGreaterThan(3_000);

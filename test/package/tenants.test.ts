@@ -13,7 +13,7 @@ import {
   type Receiver,
   type StoredDelivery,
 } from "@svc-webhooks/core";
-import { inboxFor, type InboxJob, type Verdict } from "@svc-webhooks/core/inbox";
+import { defineInbox, type InboxJob, type Verdict } from "@svc-webhooks/core/inbox";
 import { describeWithPostgres, postgresServer } from "@svc-webhooks/kit/postgres-server";
 import { describeWithRedis } from "@svc-webhooks/kit/redis-server";
 import { oneRedis } from "@svc-webhooks/kit/one-redis";
@@ -356,7 +356,7 @@ describe("receivers of tenants", () => {
     expect(handled).toEqual(["tenant-1"]);
 
     const jobs: InboxJob[] = [];
-    const inbox = inboxFor(async (job) => void jobs.push(job));
+    const inbox = defineInbox(async (job) => void jobs.push(job));
     await createReceiver({
       name: "tenant-1",
       secret: "whsec_test",

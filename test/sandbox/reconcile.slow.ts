@@ -25,7 +25,7 @@ function receiverFile(name: string, imports: string, store: string): string {
   const file = join(directory, `${name}.mjs`);
   writeFileSync(
     file,
-    `import { createReceiver } from ${module("core/dist/index.js")};
+    `import { createReceiver } from ${module("core/dist/main.js")};
     ${imports}
     export default createReceiver({
       name: "reconciled",

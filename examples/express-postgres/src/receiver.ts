@@ -1,6 +1,6 @@
 import {
   createReceiver,
-  typed,
+  eventType,
   type CommonOptions,
   type DeliveryContext,
   type Receiver,
@@ -27,7 +27,7 @@ export function createOrdersReceiver(
     name: "example", // receivers with the same name and database share their records
     store,
     leaseMs: 10_000, // how long a dead process blocks its event; default 30 s
-    events: { ...emailEvents, "email.bounced": typed<EmailBounced>() },
+    events: { ...emailEvents, "email.bounced": eventType<EmailBounced>() },
     on: {
       "email.delivered": (event, context) => record(context, event.data?.email_id, "delivered"),
       "email.bounced": (event, context) => record(context, event.data?.email_id, "bounced"),

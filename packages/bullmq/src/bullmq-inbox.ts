@@ -1,5 +1,6 @@
-import { assertOptions, assertValid, type Receiver } from "@svc-webhooks/core";
-import { inboxFor, retryDelays, type Inbox, type InboxAdmin } from "@svc-webhooks/core/inbox";
+import type { Receiver } from "@svc-webhooks/core";
+import { assertOptions, assertValid } from "@svc-webhooks/core/adapter";
+import { defineInbox, retryDelays, type Inbox, type InboxAdmin } from "@svc-webhooks/core/inbox";
 import { adminOf } from "./admin/admin.js";
 import type { BullmqInboxOptions } from "./options.js";
 import { processorFor, type Processor } from "./processor.js";
@@ -34,7 +35,7 @@ export interface BullmqInbox extends Inbox {
  * Stores deliveries in a queue of BullMQ 6.7 or newer, and runs their handlers from it. You own the queue and its
  * workers: connect them, listen for their errors, and close them.
  *
- * @throws ReceiverConfigError `invalid_option` if `queue` is not a `Queue`, or an option is invalid; `unknown_option`
+ * @throws ConfigError `invalid_option` if `queue` is not a `Queue`, or an option is invalid; `unknown_option`
  *
  * @example
  * ```ts
@@ -90,5 +91,5 @@ export function bullmqInbox(queue: QueueLike, options: BullmqInboxOptions = {}):
     check: () => reach(check(queue)),
     admin: adminOf(queue, reach, onDiscard),
   };
-  return Object.assign(inboxFor(enqueueIn(queue, reach, retry)), methods);
+  return Object.assign(defineInbox(enqueueIn(queue, reach, retry)), methods);
 }

@@ -134,7 +134,7 @@ async function report(
   process: Process,
 ): Promise<1 | 2 | 3> {
   const isOurs = error instanceof UsageError || error instanceof Failure;
-  const { codeOf } = await import("@svc-webhooks/core");
+  const { codeOf } = await import("@svc-webhooks/core/adapter");
   const code = isOurs ? error.code : (codeOf(error) ?? "unexpected_error");
   const [message, hint] = [messageOf(error), isOurs ? error.hint : ""];
   writeError({ code, message, hint }, name, json, process);

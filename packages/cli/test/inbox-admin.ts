@@ -6,7 +6,7 @@ import { newFile } from "./support.js";
 const modules = (path: string) => JSON.stringify(`file://${join(root, "packages", path)}`);
 
 /** The core, as a module specifier in quotes. */
-export const coreModule: string = modules("core/dist/index.js");
+export const coreModule: string = modules("core/dist/main.js");
 
 /**
  * Writes a module whose default export is the `admin` of an inbox in memory: with two dead letters, of which the first

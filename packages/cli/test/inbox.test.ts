@@ -197,8 +197,8 @@ describe("inbox", () => {
     ],
     [
       "an option that the queue refuses",
-      `import { ReceiverConfigError } from ${coreModule};
-       const no = () => { throw new ReceiverConfigError("invalid_option", "after", "\`after\` is wrong."); };
+      `import { ConfigError } from ${coreModule};
+       const no = () => { throw new ConfigError("invalid_option", "after", "\`after\` is wrong."); };
        export default { stats: no, list: no, get: no, retry: no, discard: no, release: no };`,
       2,
       /`after` is wrong\./,

@@ -1,9 +1,5 @@
-import {
-  assertOptions,
-  assertValid,
-  type DeliveryStore,
-  type RecordState,
-} from "@svc-webhooks/core";
+import type { DeliveryStore, RecordState } from "@svc-webhooks/core";
+import { assertOptions, assertValid } from "@svc-webhooks/core/adapter";
 import type { DeliveryRecords } from "./records.js";
 
 type Calls = Pick<
@@ -40,7 +36,7 @@ export interface DurableObjectStoreOptions {
  * Calls reject if the namespace was set up with another number of shards. The outcome is then `store_unavailable` (503)
  * unless `onStoreError` is `"process"`, so no event is lost.
  *
- * @throws ReceiverConfigError `invalid_option` if `namespace` is not a Durable Object binding or
+ * @throws ConfigError `invalid_option` if `namespace` is not a Durable Object binding or
  *   `shards` is out of range; `unknown_option`
  *
  * @example

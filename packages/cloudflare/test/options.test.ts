@@ -1,4 +1,4 @@
-import { ReceiverConfigError } from "@svc-webhooks/core";
+import { ConfigError } from "@svc-webhooks/core";
 import { describe, expect, test } from "vitest";
 import { durableObjectStore } from "../src/durable-object-store.js";
 
@@ -18,7 +18,7 @@ test.each<[unknown, unknown, string, string]>([
   [namespace, 4, "invalid_option", "options"],
 ])("rejects the namespace %j with the options %j", (binding, options, code, option) => {
   const build = () => durableObjectStore(binding as never, options as object);
-  expect(build).toThrow(ReceiverConfigError);
+  expect(build).toThrow(ConfigError);
   expect(build).toThrow(expect.objectContaining({ code, option }) as Error);
 });
 

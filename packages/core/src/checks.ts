@@ -1,4 +1,4 @@
-import { ReceiverConfigError } from "./errors.js";
+import { ConfigError } from "./errors.js";
 import type { Receiver } from "./receiver.js";
 import { assertOption } from "./texts/assert.js";
 
@@ -8,12 +8,12 @@ export { assertOptions } from "./texts/assert.js";
  * For adapters and stores: asserts `ok`, that is, that the value of `option` is valid. `text` states the cause and
  * the fix in whole sentences. The error appends the link to the page of errors.
  *
- * @throws ReceiverConfigError `invalid_option`
+ * @throws ConfigError `invalid_option`
  *
  * @example
  * ```ts
  * import assert from "node:assert/strict";
- * import { assertValid } from "@svc-webhooks/core";
+ * import { assertValid } from "@svc-webhooks/core/adapter";
  *
  * const prefix: unknown = 5;
  * const check = () => assertValid(typeof prefix === "string", "prefix", "`prefix` must be a string.");
@@ -21,19 +21,20 @@ export { assertOptions } from "./texts/assert.js";
  * ```
  */
 export function assertValid(ok: unknown, option: string, text: string): asserts ok {
-  if (!ok) throw new ReceiverConfigError("invalid_option", option, text);
+  if (!ok) throw new ConfigError("invalid_option", option, text);
 }
 
 /**
  * For adapters: asserts that `value` is a receiver, that is, has a function `receive`. Call it in `webhooks(value)`
  * itself, not in the handler that it returns, so that a mistake is reported when the app starts.
  *
- * @throws ReceiverConfigError `invalid_option`, for example for options in place of a receiver
+ * @throws ConfigError `invalid_option`, for example for options in place of a receiver
  *
  * @example
  * ```ts
  * import assert from "node:assert/strict";
- * import { assertReceiver, createReceiver } from "@svc-webhooks/core";
+ * import { createReceiver } from "@svc-webhooks/core";
+ * import { assertReceiver } from "@svc-webhooks/core/adapter";
  *
  * assertReceiver(createReceiver({ secret: process.env.SVC_WEBHOOK_SECRET ?? "", on: { "*": () => {} } }));
  * assert.throws(() => assertReceiver(undefined), { code: "invalid_option", option: "receiver" });

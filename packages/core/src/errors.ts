@@ -36,7 +36,8 @@ export class WebhookError<Code extends string = string> extends Error {
  * @example
  * ```ts
  * import assert from "node:assert/strict";
- * import { codeOf, parseDelivery, PermanentError } from "@svc-webhooks/core";
+ * import { parseDelivery, PermanentError } from "@svc-webhooks/core";
+ * import { codeOf } from "@svc-webhooks/core/adapter";
  *
  * assert.equal(codeOf(new PermanentError("no such account")), "permanent_error");
  * assert.equal(codeOf({ code: "permanent_error" }), undefined);
@@ -57,8 +58,8 @@ export function codeOf(error: unknown): string | undefined {
   }
 }
 
-/** The reason for a {@link ReceiverConfigError}. */
-export type ReceiverConfigErrorCode =
+/** The reason for a {@link ConfigError}. */
+export type ConfigErrorCode =
   /** An option, or a member of an option, does not exist. */
   | "unknown_option"
   /** A value has the wrong type or is outside its range. */
@@ -86,8 +87,8 @@ export type ReceiverConfigErrorCode =
  * The message states the cause and the fix (on edge platforms, usually only which option is invalid), and links to
  * `docs/configuration-errors.md`. Neither the message nor a property ever contains a key.
  */
-export class ReceiverConfigError extends WebhookError<ReceiverConfigErrorCode> {
-  override readonly name = "ReceiverConfigError";
+export class ConfigError extends WebhookError<ConfigErrorCode> {
+  override readonly name = "ConfigError";
   /**
    * The name of the invalid option or argument, such as `leaseMs`, `storeTimeouts.claim`,
    * `on["email*"]`, `secret[1].key`, or `secret()` for the result of the secret function.
@@ -95,9 +96,23 @@ export class ReceiverConfigError extends WebhookError<ReceiverConfigErrorCode> {
   readonly option: string;
 
   /** @param text whole sentences: the cause and the fix; the constructor adds the link to the page */
-  constructor(code: ReceiverConfigErrorCode, option: string, text: string) {
+  constructor(code: ConfigErrorCode, option: string, text: string) {
     super(code, `${text} ${pages}docs/configuration-errors${extension}#${code}`);
     this.option = option;
+  }
+}
+
+/**
+ * Thrown by a store's `transaction`, with code `transaction_lost`, if this run no longer owns the delivery: another run
+ * has taken over, this run was released, the delivery is already completed, or the store has no record of it. Nothing
+ * in the transaction was written. Let the handler fail with it: the sender's next attempt then receives the right
+ * response.
+ */
+export class TransactionLostError extends WebhookError<"transaction_lost"> {
+  override readonly name = "TransactionLostError";
+
+  constructor(message: string, options?: ErrorOptions) {
+    super("transaction_lost", message, options);
   }
 }
 

@@ -14,7 +14,7 @@ export interface Fields {
 /**
  * An event whose type `events` does not list. No part of it has been validated. A field that is optional in a listed
  * event has the same type here, so it can be read from a union of both after `event.type === "email.sent"`. A field
- * that a listed event requires is `never`; read it with {@link fieldsOf}.
+ * that a listed event requires is `never`; read it with {@link fields}.
  */
 export type UnknownEvent<Listed = never> = Fields & { readonly type: string } & {
   readonly [Field in Exclude<FieldOf<Listed>, "type">]: Unvalidated<ValueOf<Listed, Field>>;
@@ -134,24 +134,24 @@ type OfType<Event, Type> = [Extract<Event, { readonly type: Type }>] extends [ne
  *
  * @example
  * ```ts
- * import { createReceiver, fieldsOf } from "@svc-webhooks/core";
+ * import { createReceiver, fields } from "@svc-webhooks/core";
  * import { emailEvents } from "@svc-webhooks/events";
  *
  * export const receiver = createReceiver({
  *   secret: process.env.SVC_WEBHOOK_SECRET ?? "",
  *   events: emailEvents,
- *   on: { "email.delivered": (event) => console.log(fieldsOf(event.data)["campaign"]) },
+ *   on: { "email.delivered": (event) => console.log(fields(event.data)["campaign"]) },
  * });
  * ```
  */
-export const fieldsOf = (object: object | null | undefined): Fields => (object ?? {}) as Fields;
+export const fields = (object: object | null | undefined): Fields => (object ?? {}) as Fields;
 
 /**
  * Returns a schema that validates nothing, to give an event a type without a validator.
  *
  * @example
  * ```ts
- * import { createReceiver, typed } from "@svc-webhooks/core";
+ * import { createReceiver, eventType } from "@svc-webhooks/core";
  *
  * interface Bounced {
  *   readonly type: "email.bounced";
@@ -160,12 +160,12 @@ export const fieldsOf = (object: object | null | undefined): Fields => (object ?
  *
  * export const receiver = createReceiver({
  *   secret: process.env.SVC_WEBHOOK_SECRET ?? "",
- *   events: { "email.bounced": typed<Bounced>() },
+ *   events: { "email.bounced": eventType<Bounced>() },
  *   on: { "email.bounced": ({ data }) => console.log(data.reason) },
  * });
  * ```
  */
-export const typed = <Event extends { readonly type: string }>(): StandardSchemaV1<Event> => ({
+export const eventType = <Event extends { readonly type: string }>(): StandardSchemaV1<Event> => ({
   "~standard": {
     version: 1,
     vendor: "svc-webhooks",
@@ -184,7 +184,7 @@ export type SchemasOf<Union extends { readonly type: string }> = {
  *
  * @example
  * ```ts
- * import { createReceiver, typedUnion } from "@svc-webhooks/core";
+ * import { createReceiver, eventTypes } from "@svc-webhooks/core";
  *
  * type BillingEvent =
  *   | { readonly type: "invoice.paid"; readonly amount: number }
@@ -192,10 +192,10 @@ export type SchemasOf<Union extends { readonly type: string }> = {
  *
  * export const receiver = createReceiver({
  *   secret: process.env.SVC_WEBHOOK_SECRET ?? "",
- *   events: typedUnion<BillingEvent>(),
+ *   events: eventTypes<BillingEvent>(),
  *   on: { "invoice.paid": ({ amount }) => console.log(amount) },
  * });
  * ```
  */
-export const typedUnion = <Union extends { readonly type: string }>(): SchemasOf<Union> =>
+export const eventTypes = <Union extends { readonly type: string }>(): SchemasOf<Union> =>
   ({}) as SchemasOf<Union>;

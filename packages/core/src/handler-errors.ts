@@ -1,5 +1,5 @@
 import { explain } from "#texts";
-import { ReceiverConfigError, WebhookError } from "./errors.js";
+import { ConfigError, WebhookError } from "./errors.js";
 
 /**
  * Thrown by a handler for an event that can never succeed. Once `onParked` has resolved, the record is parked and the
@@ -18,7 +18,7 @@ export class PermanentError extends WebhookError<"permanent_error"> {
  * Thrown by a handler to choose the time of the next attempt: the response is 500 with `Retry-After`. Code:
  * `retry_error`. The constructor never throws, because a handler could mistake its error for a permanent one: if
  * `retryAfterMs` is not a number, the property is NaN, `Retry-After` is 1 s, and the message is that of a
- * `ReceiverConfigError` `invalid_option`, which is also the default `cause`.
+ * `ConfigError` `invalid_option`, which is also the default `cause`.
  */
 export class RetryError extends WebhookError<"retry_error"> {
   override readonly name = "RetryError";
@@ -31,7 +31,7 @@ export class RetryError extends WebhookError<"retry_error"> {
     const retryAfterMs = typeof given === "number" ? given : NaN;
     const option = "retryAfterMs";
     const problem = Number.isNaN(retryAfterMs)
-      ? new ReceiverConfigError("invalid_option", option, explain("invalid_option", option, given))
+      ? new ConfigError("invalid_option", option, explain("invalid_option", option, given))
       : undefined;
     super(
       "retry_error",

@@ -6,8 +6,8 @@ export type {
   InboxStats,
   ReleaseOptions,
 } from "./inbox/admin.js";
-export { inboxFor } from "./inbox/inbox-for.js";
-export type { Enqueue, EnqueueCall, Inbox, InboxForOptions } from "./inbox/inbox-for.js";
+export { defineInbox } from "./inbox/define-inbox.js";
+export type { Enqueue, EnqueueCall, Inbox, DefineInboxOptions } from "./inbox/define-inbox.js";
 export { traceOf } from "./inbox/job.js";
 export type { InboxJob } from "./inbox/job.js";
 export type { EnqueueContext } from "./setup/queued-handler.js";

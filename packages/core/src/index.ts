@@ -9,7 +9,7 @@ export type {
   ResumeOptions,
   StoreTimeouts,
 } from "./options.js";
-export { fieldsOf, isEvent, typed, typedUnion } from "./events.js";
+export { eventType, eventTypes, fields, isEvent } from "./events.js";
 export type {
   AnyEvent,
   EventFor,
@@ -25,7 +25,7 @@ export type {
   StandardSchemaV1,
 } from "./standard-schema.js";
 export type { DeliveryContext, Handler, HandlerResult, Handlers, SignalReason } from "./handler.js";
-export { headerNames, parseDelivery, serializeDelivery } from "./delivery.js";
+export { parseDelivery, serializeDelivery } from "./delivery.js";
 export type {
   BodyReader,
   Delivery,
@@ -65,10 +65,8 @@ export type {
   ReleaseRequest,
   StoreCall,
 } from "./store.js";
-export { assertOptions, assertReceiver, assertValid } from "./checks.js";
-export { toDelivery, toResponse } from "./web.js";
-export { BodyError, codeOf, ReceiverConfigError, WebhookError } from "./errors.js";
-export type { BodyErrorCode, ReceiverConfigErrorCode } from "./errors.js";
+export { BodyError, ConfigError, WebhookError } from "./errors.js";
+export type { BodyErrorCode, ConfigErrorCode } from "./errors.js";
 export { PermanentError, RetryError } from "./handler-errors.js";
 export type { Logger, LogFields } from "./logger.js";
 export { systemClock, type Clock } from "./clock.js";

@@ -120,7 +120,7 @@ function evictable(
  * with a dead lease. If every record has a live lease, `claim` throws, and the response is 503 unless `onStoreError` is
  * `"process"`.
  *
- * @throws ReceiverConfigError `invalid_option`, `unknown_option`
+ * @throws ConfigError `invalid_option`, `unknown_option`
  *
  * @example
  * ```ts

@@ -223,8 +223,8 @@ export interface ReceiverOptions<Events extends EventSchemas = {}>
   extends CommonOptions, EventOptions<Events> {
   /**
    * Handlers by exact type, `"prefix.*"` or `"*"`, at least one. With `events`, TypeScript accepts only keys that match
-   * its types. To add a type, add a schema or `typed<MyEvent>()`: `events: { ...emailEvents, "email.bounced":
-   * typed<Bounced>() }`. Errors: `invalid_handler`.
+   * its types. To add a type, add a schema or `eventType<MyEvent>()`: `events: { ...emailEvents, "email.bounced":
+   * eventType<Bounced>() }`. Errors: `invalid_handler`.
    */
   readonly on: Handlers<Events>;
 }
@@ -237,8 +237,8 @@ export interface InferredOptions<Events extends EventSchemas, Keys extends strin
   extends CommonOptions, EventOptions<Events> {
   /**
    * Handlers by exact type, `"prefix.*"` or `"*"`, at least one. With `events`, TypeScript accepts only keys that match
-   * its types. To add a type, add a schema or `typed<MyEvent>()`: `events: { ...emailEvents, "email.bounced":
-   * typed<Bounced>() }`. Errors: `invalid_handler`.
+   * its types. To add a type, add a schema or `eventType<MyEvent>()`: `events: { ...emailEvents, "email.bounced":
+   * eventType<Bounced>() }`. Errors: `invalid_handler`.
    */
   readonly on: {
     readonly [Key in Keys]?: Handler<EventFor<Events, Key, Keys>> | undefined;

@@ -55,7 +55,7 @@ export interface Receiver {
    * For operators: removes the record of a delivery that is not running, so that a later attempt runs the event again.
    * Resolves to false if there is no record or its lease is alive.
    *
-   * @throws ReceiverConfigError `invalid_option` (as a rejection) if `deliveryId` or `body` does not
+   * @throws ConfigError `invalid_option` (as a rejection) if `deliveryId` or `body` does not
    *   identify a record
    * @throws WebhookError `store_timeout` after `storeTimeouts.release`, and the store's error (as rejections)
    */
@@ -65,7 +65,7 @@ export interface Receiver {
    * For operators: resolves to the states of the records of these deliveries, in the same order; undefined for a
    * delivery without a record. Changes nothing. Reads up to 1,000 records with each store call, one call after another.
    *
-   * @throws ReceiverConfigError `invalid_option` (as a rejection) if `targets` is not a list, if a target's
+   * @throws ConfigError `invalid_option` (as a rejection) if `targets` is not a list, if a target's
    *   `deliveryId` or `body` does not identify a record, if the store has no `peek`, or if it does not return one state
    *   for each key
    * @throws WebhookError `store_timeout` after `storeTimeouts.release`, and the store's error (as rejections)
@@ -88,7 +88,7 @@ export interface Receiver {
    * after `deadlineMs` (0 … 2^31 − 1 milliseconds). Until then, verified and resumed deliveries end as `draining`;
    * afterwards, the receiver accepts them again.
    *
-   * @throws ReceiverConfigError `invalid_option` (as a rejection) if `deadlineMs` is out of its range
+   * @throws ConfigError `invalid_option` (as a rejection) if `deadlineMs` is out of its range
    */
   readonly drain: (options: { readonly deadlineMs: number }) => Promise<number>;
 }
@@ -138,7 +138,7 @@ async function runStages(state: DeliveryState): Promise<Outcome> {
  * Builds a receiver. It starts no timer, generates no random number, and calls neither your handlers, your `secret`
  * function nor the store, so it is safe at module level on every platform, Workers included.
  *
- * @throws ReceiverConfigError with any of its codes; the message names the option and the fix
+ * @throws ConfigError with any of its codes; the message names the option and the fix
  *
  * @example
  * ```ts

@@ -1,7 +1,7 @@
 import { assertOptions, assertValid } from "./checks.js";
 import type { Clock } from "./clock.js";
 import type { ForgetTarget } from "./delivery.js";
-import { WebhookError, type ReceiverConfigError } from "./errors.js";
+import { WebhookError, type ConfigError } from "./errors.js";
 import { isFilled } from "./lib/text.js";
 import { earliestExpiryMs } from "./lib/times.js";
 import type { Receiver } from "./receiver.js";
@@ -262,7 +262,7 @@ const notNewestFirst = (deliveryId: string) =>
  * error cannot.
  */
 function rethrow(error: unknown): never {
-  if ((Object(error) as Partial<ReceiverConfigError>).option !== "body") throw error;
+  if ((Object(error) as Partial<ConfigError>).option !== "body") throw error;
   throw new WebhookError(
     "missing_body",
     'The receiver finds a record by the body of its delivery (`dedupeBy`), but a listed delivery has no readable body. Return `body` from `map`, or use `dedupeBy: "delivery"`.',
@@ -276,7 +276,7 @@ function rethrow(error: unknown): never {
  * 1,000 deliveries, and makes one store call (with `queued`, up to two) for each 1,000. Deliveries created meanwhile
  * are not judged.
  *
- * @throws ReceiverConfigError `invalid_option`, `unknown_option` (as rejections)
+ * @throws ConfigError `invalid_option`, `unknown_option` (as rejections)
  * @throws WebhookError `not_newest_first`: a delivery is newer than the one before it, and the list does not repeat
  *   deliveries; `unreadable_list`: a delivery has no id, status or valid time; `clock_behind`: a delivery was created
  *   more than a day after `clock`; `missing_body`: the receiver's `dedupeBy` is `"event"` or `"body"`, and `map`

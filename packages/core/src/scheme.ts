@@ -44,7 +44,7 @@ export interface Scheme<Claim = any> {
    * function has changed. Default: the UTF-8 bytes of a text that is not empty, and bytes that are not all zero.
    *
    * @param option the name of the option in errors, such as `"secret[1]"`
-   * @throws ReceiverConfigError `invalid_secret`, whose text must not contain the key
+   * @throws ConfigError `invalid_secret`, whose text must not contain the key
    */
   readonly keyBytes?: ((secret: SecretKey, option: string) => Uint8Array) | undefined;
 

@@ -35,7 +35,7 @@ export function signatureProblem(
  * HMAC-SHA256 (interface document, "Signature verification rules").
  *
  * @param body the exact bytes, or text, which is encoded as UTF-8
- * @throws ReceiverConfigError (as a rejection) `invalid_secret` for a key that a receiver would refuse,
+ * @throws ConfigError (as a rejection) `invalid_secret` for a key that a receiver would refuse,
  *   `invalid_option` for a body that is neither bytes nor well-formed text
  *
  * @example
@@ -61,7 +61,7 @@ export async function sign(body: string | Uint8Array, key: SecretKey): Promise<s
  * @param signature the header's value, undefined or null if it is absent
  * @returns `{ ok: true, secretId }` (`"default"` for a single key), or `{ ok: false, code }` with
  *   `signature_missing`, `signature_malformed` (not `sha256=` and 64 hex digits) or `signature_mismatch`
- * @throws ReceiverConfigError (as a rejection) for the same reasons as `sign`, `invalid_secret` for an invalid list or
+ * @throws ConfigError (as a rejection) for the same reasons as `sign`, `invalid_secret` for an invalid list or
  *   if no key is active, and `unknown_option` for an unknown member of a listed key
  *
  * @example

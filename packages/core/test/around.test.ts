@@ -12,7 +12,7 @@ import {
   type DeliveryContext,
   type ReceiverOptions,
 } from "../src/index.js";
-import { inboxFor } from "../src/inbox.js";
+import { defineInbox } from "../src/inbox.js";
 import { gated, recorded, schemaBy, second, send, throwing, timed } from "./support.js";
 
 type Around = NonNullable<CommonOptions["around"]>;
@@ -369,7 +369,7 @@ describe("around", () => {
   test("runs in resume, and not while a delivery is stored in a queue", async () => {
     const notes: string[] = [];
     const jobs: string[] = [];
-    const inbox = inboxFor(async ({ key }) => void jobs.push(key));
+    const inbox = defineInbox(async ({ key }) => void jobs.push(key));
     const { receiver } = timed({
       around: (run) => {
         notes.push("around");

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { codeOf } from "../src/index.js";
+import { codeOf } from "../src/adapter.js";
 import { roomGuard, shared, within } from "../src/engine.js";
 import { errorText, oncePerMinute } from "../src/inbox.js";
 

@@ -2,7 +2,7 @@ import { eventBody, signed } from "@svc-webhooks/kit/deliveries";
 import { settled } from "@svc-webhooks/kit/settled";
 import { describe, expect, test } from "vitest";
 import {
-  inboxFor,
+  defineInbox,
   runJob,
   traceOf,
   type Enqueue,
@@ -16,7 +16,7 @@ import { bothWays, never, observed, second, send, throwing, timed } from "./supp
 function queued(enqueue: Enqueue = async () => {}, options: Partial<ReceiverOptions> = {}) {
   const jobs: InboxJob[] = [];
   const contexts: DeliveryContext[] = [];
-  const inbox = inboxFor((job, call) => {
+  const inbox = defineInbox((job, call) => {
     jobs.push(job);
     return enqueue(job, call);
   });
@@ -131,7 +131,7 @@ describe("a handler that runs from a queue", () => {
   });
 
   test("needs no onParked for maxRuns, because the queue keeps the delivery", () => {
-    const inbox = inboxFor(async () => {});
+    const inbox = defineInbox(async () => {});
     expect(() => observed({ maxRuns: 3, on: { "*": inbox(() => {}) } })).not.toThrow();
     const on = { "email.sent": () => {}, "*": inbox(() => {}) };
     expect(() => observed({ maxRuns: 3, on })).toThrow(
@@ -141,7 +141,7 @@ describe("a handler that runs from a queue", () => {
 });
 
 describe("a queue with a limit", () => {
-  const inbox = inboxFor(async () => {}, { maxBodyBytes: 90_000 });
+  const inbox = defineInbox(async () => {}, { maxBodyBytes: 90_000 });
   const build = (options: Partial<ReceiverOptions>) => () =>
     observed({ on: { "email.sent": () => {}, "email.*": inbox(() => {}) }, ...options });
 
@@ -163,20 +163,20 @@ describe("a queue with a limit", () => {
   });
 
   test("does not limit receivers whose handlers run inline or from another queue", () => {
-    const other = inboxFor(async () => {}, { maxBodyBytes: undefined });
+    const other = defineInbox(async () => {}, { maxBodyBytes: undefined });
     expect(build({ on: { "*": other(() => {}) } })).not.toThrow();
     expect(build({ on: { "*": () => {} } })).not.toThrow();
   });
 
   test("refuses a misspelled option", () => {
-    expect(() => inboxFor(async () => {}, { maxBytes: 1 } as object)).toThrow(
+    expect(() => defineInbox(async () => {}, { maxBytes: 1 } as object)).toThrow(
       expect.objectContaining({ code: "unknown_option", option: "maxBytes" }) as Error,
     );
   });
 });
 
 describe("inbox", () => {
-  const inbox = inboxFor(async () => {});
+  const inbox = defineInbox(async () => {});
 
   test("without a handler makes one that only stores", async () => {
     const { receiver, lines } = observed({ on: { "*": inbox() } });
@@ -202,7 +202,7 @@ describe("the around of an inbox", () => {
   /** Returns a receiver whose inbox stores with `around`, and the jobs. */
   function surrounded(around: NonNullable<Inbox["around"]>) {
     const jobs: InboxJob[] = [];
-    const inbox = inboxFor(async (job) => void jobs.push(job));
+    const inbox = defineInbox(async (job) => void jobs.push(job));
     inbox.around = around;
     let seen: string | undefined;
     const on = { "*": inbox((_, context) => void (seen = traceOf(context))) };
@@ -237,7 +237,7 @@ describe("the around of an inbox", () => {
     ["does not return its promise, which rejects", (store) => void store()],
     ["does not await its promise, which rejects", async (store) => void store()],
   ])("stores no delivery if it %s", async (_, around) => {
-    const inbox = inboxFor(() => Promise.reject(new Error("down")));
+    const inbox = defineInbox(() => Promise.reject(new Error("down")));
     inbox.around = around;
     const { receiver } = timed({ on: { "*": inbox(() => {}) } });
     expect((await send(receiver, delivered)).code).toBe("queue_unavailable");

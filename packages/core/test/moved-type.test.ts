@@ -3,7 +3,7 @@ import { gate } from "@svc-webhooks/kit/gate";
 import { settled } from "@svc-webhooks/kit/settled";
 import { fakeClock } from "@svc-webhooks/testing";
 import { describe, expect, test } from "vitest";
-import { inboxFor, runJob, type InboxJob, type Verdict } from "../src/inbox.js";
+import { defineInbox, runJob, type InboxJob, type Verdict } from "../src/inbox.js";
 import {
   createReceiver,
   memoryStore,
@@ -18,7 +18,7 @@ function versions() {
   const clock = fakeClock();
   const store = memoryStore({ clock });
   const jobs = new Map<string, InboxJob>();
-  const inbox = inboxFor(async (job) => {
+  const inbox = defineInbox(async (job) => {
     if (!jobs.has(job.key)) jobs.set(job.key, job);
   });
   const effects: number[] = [];

@@ -4,13 +4,13 @@ import { gate } from "@svc-webhooks/kit/gate";
 import { settled } from "@svc-webhooks/kit/settled";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import {
-  codeOf,
   PermanentError,
   type DedupeBy,
   type Receiver,
   type ReceiverOptions,
   type StoredDelivery,
 } from "../src/index.js";
+import { codeOf } from "../src/adapter.js";
 import {
   bothWays,
   codesOf,
@@ -56,7 +56,7 @@ function ownTimers() {
 }
 
 const invalid = (option: string) => ({
-  name: "ReceiverConfigError",
+  name: "ConfigError",
   code: "invalid_option",
   option,
 });

@@ -4,8 +4,8 @@ import { describe, expect, test } from "vitest";
 import {
   createReceiver,
   memoryStore,
-  ReceiverConfigError,
-  type ReceiverConfigErrorCode,
+  ConfigError,
+  type ConfigErrorCode,
   type ReceiverOptions,
 } from "../src/index.js";
 import { pageLink } from "../src/lib/page-link.js";
@@ -18,11 +18,11 @@ const onParked = () => {};
 const week = 604_800_000;
 
 /** The error of a call with arguments of any shape, as in JavaScript. */
-function errorOf(build: () => unknown): ReceiverConfigError {
+function errorOf(build: () => unknown): ConfigError {
   try {
     build();
   } catch (error) {
-    if (error instanceof ReceiverConfigError) return error;
+    if (error instanceof ConfigError) return error;
   }
   throw new Error("no configuration error");
 }
@@ -57,7 +57,7 @@ const expiring = (expiresAt: unknown) => [{ id: "a", key: "x", expiresAt }];
 /** Rows of a problem, the options, and the text, which begins with the name of the option. */
 type Refused = readonly (readonly [string, object, string])[];
 
-const refused: Readonly<Record<ReceiverConfigErrorCode, Refused>> = {
+const refused: Readonly<Record<ConfigErrorCode, Refused>> = {
   invalid_secret: [
     ["no secret", { secret: undefined }, `\`secret\` is undefined. ${unset}`],
     ["null", { secret: null }, `\`secret\` is null. ${unset}`],
@@ -218,7 +218,7 @@ const refused: Readonly<Record<ReceiverConfigErrorCode, Refused>> = {
 describe.each(Object.entries(refused))("a receiver is refused as %s for", (code, rows) => {
   test.each(rows)("%s", (_, options, text) => {
     const error = refusal(options);
-    expect(error).toMatchObject({ name: "ReceiverConfigError", code });
+    expect(error).toMatchObject({ name: "ConfigError", code });
     expect(error.message).toContain(text);
     expect(error.message.startsWith(`\`${error.option}\` `)).toBe(true);
     expect(error.message.endsWith(` ${pageLink("docs/configuration-errors", code)}`)).toBe(true);
@@ -248,7 +248,7 @@ test.each([
 test("an argument that drain or forget lacks is refused in the same way", async () => {
   const { receiver } = observed();
   const { drain, forget } = receiver as unknown as Record<string, () => Promise<unknown>>;
-  const invalid = { name: "ReceiverConfigError", code: "invalid_option" };
+  const invalid = { name: "ConfigError", code: "invalid_option" };
   await expect(drain?.()).rejects.toMatchObject({ ...invalid, option: "deadlineMs" });
   await expect(forget?.()).rejects.toMatchObject({ ...invalid, option: "deliveryId" });
 });

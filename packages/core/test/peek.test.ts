@@ -2,7 +2,6 @@ import { eventBody } from "@svc-webhooks/kit/deliveries";
 import { settled } from "@svc-webhooks/kit/settled";
 import { describe, expect, test } from "vitest";
 import {
-  codeOf,
   memoryStore,
   PermanentError,
   type DedupeBy,
@@ -10,13 +9,14 @@ import {
   type ForgetTarget,
   type ReceiverOptions,
 } from "../src/index.js";
+import { codeOf } from "../src/adapter.js";
 import { bothWays, gated, never, observed, second, send, timed } from "./support.js";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 const eventId: ReceiverOptions["eventId"] = ({ id }) => id as string | undefined;
 
 const invalid = (option: string) => ({
-  name: "ReceiverConfigError",
+  name: "ConfigError",
   code: "invalid_option",
   option,
 });

@@ -641,7 +641,7 @@ test.each<[string, Readonly<Record<string, unknown>>]>([
   }
   const given = { list: list(), receiver: recordsOf().receiver, since, clock, ...wrong };
   await expect(reconcile(given as ReconcileOptions<ServiceDelivery>)).rejects.toMatchObject({
-    name: "ReceiverConfigError",
+    name: "ConfigError",
     code: "invalid_option",
     option,
   });
@@ -699,7 +699,7 @@ test.each(["redelivr", "admin"])("reconcile refuses the unknown option %s", asyn
   const { receiver, batches } = recordsOf();
   const given = { list: [listed("dlv_1", "failed", hour)], receiver, since, clock, [name]: 1 };
   await expect(reconcile(given)).rejects.toMatchObject({
-    name: "ReceiverConfigError",
+    name: "ConfigError",
     code: "unknown_option",
     option: name,
   });

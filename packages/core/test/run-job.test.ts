@@ -3,7 +3,7 @@ import { gate } from "@svc-webhooks/kit/gate";
 import { settled } from "@svc-webhooks/kit/settled";
 import { fakeClock } from "@svc-webhooks/testing";
 import { describe, expect, test } from "vitest";
-import { inboxFor, retryDelays, runJob, type InboxJob } from "../src/inbox.js";
+import { defineInbox, retryDelays, runJob, type InboxJob } from "../src/inbox.js";
 import {
   createReceiver,
   memoryStore,
@@ -25,7 +25,7 @@ function bench(
   const store = memoryStore({ clock });
   const jobs: InboxJob[] = [];
   const runs: DeliveryContext[] = [];
-  const inbox = inboxFor(
+  const inbox = defineInbox(
     async (job) => void jobs.push(JSON.parse(JSON.stringify(job)) as InboxJob),
   );
   const build = (more: Partial<ReceiverOptions> = {}) =>
@@ -370,7 +370,7 @@ test("an error that throws whatever is read of it is the failure of its attempt"
 });
 
 test.each([undefined, 5, {}])("a queue of %j is refused when it is made", (enqueue) => {
-  expect(() => inboxFor(enqueue as never)).toThrow(
+  expect(() => defineInbox(enqueue as never)).toThrow(
     expect.objectContaining({ code: "invalid_option", option: "enqueue" }),
   );
 });

@@ -5,7 +5,7 @@ import { type } from "arktype";
 import { z } from "zod";
 import {
   createReceiver,
-  fieldsOf,
+  fields,
   isEvent,
   memoryStore,
   type AnyEvent,
@@ -16,10 +16,10 @@ import {
   type HandlerKey,
   type Handlers,
   type ReceiverOptions,
-  typed,
+  eventType,
   type UnknownEvent,
 } from "../src/index.js";
-import { inboxFor } from "../src/inbox.js";
+import { defineInbox } from "../src/inbox.js";
 import { send } from "./support.js";
 
 // tsc checks these tests. Running them too keeps their code correct.
@@ -222,7 +222,7 @@ describe("narrowing", () => {
     readonly type: "email.opened";
     readonly data?: { readonly at?: string | undefined } | undefined;
   }
-  const narrowed = { ...events, "email.opened": typed<Opened>() };
+  const narrowed = { ...events, "email.opened": eventType<Opened>() };
 
   test("by === and switch gives a listed event its fields, and is possible to other types", () => {
     createReceiver({
@@ -276,20 +276,20 @@ describe("narrowing", () => {
   });
 });
 
-test("fieldsOf gives the fields that a type does not name", () => {
+test("fields gives the fields that a type does not name", () => {
   const sent: Sent = { type: "email.sent", count: 1 };
-  expectTypeOf(fieldsOf(sent)["campaign"]).toBeUnknown();
-  expect(fieldsOf(Object.assign(sent, { campaign: "may" }))["campaign"]).toBe("may");
-  expect([fieldsOf(undefined), fieldsOf(null)]).toEqual([{}, {}]);
+  expectTypeOf(fields(sent)["campaign"]).toBeUnknown();
+  expect(fields(Object.assign(sent, { campaign: "may" }))["campaign"]).toBe("may");
+  expect([fields(undefined), fields(null)]).toEqual([{}, {}]);
 });
 
-test("typed gives an event a type and passes any value unchanged", async () => {
-  const schema = typed<Sent>();
+test("eventType gives an event a type and passes any value unchanged", async () => {
+  const schema = eventType<Sent>();
   expectTypeOf<EventFor<{ "email.sent": typeof schema }, "email.sent">>().toEqualTypeOf<Sent>();
   const event = { type: "email.sent", count: "not a number" };
   expect(await schema["~standard"].validate(event)).toEqual({ value: event });
   // @ts-expect-error: an event has a type
-  typed<{ count: number }>();
+  eventType<{ count: number }>();
 });
 
 test("a handler is called without `this`", async () => {
@@ -389,7 +389,7 @@ test("nothing is any", () => {
 });
 
 describe("an inbox handler", () => {
-  const inbox = inboxFor(async () => {});
+  const inbox = defineInbox(async () => {});
 
   test("has the event of its key, exact or a pattern", () => {
     createReceiver({

@@ -1,4 +1,4 @@
-import { createReceiver, typed, type ReceiverOptions } from "@svc-webhooks/core";
+import { createReceiver, eventType, type ReceiverOptions } from "@svc-webhooks/core";
 import { signedDelivery } from "@svc-webhooks/testing";
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { z } from "zod";
@@ -77,7 +77,7 @@ interface Bounced {
 test("types the handlers' events", () => {
   createReceiver({
     secret,
-    events: { ...emailEvents, "email.bounced": typed<Bounced>() },
+    events: { ...emailEvents, "email.bounced": eventType<Bounced>() },
     on: {
       "email.sent": (event) => {
         expectTypeOf(event).toEqualTypeOf<EmailSentEvent>();

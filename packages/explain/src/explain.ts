@@ -1,4 +1,5 @@
-import { assertValid, sign, verify, type SecretKey } from "@svc-webhooks/core";
+import { sign, verify, type SecretKey } from "@svc-webhooks/core";
+import { assertValid } from "@svc-webhooks/core/adapter";
 import { describeMistakes, type Mistake, type MistakeId } from "./mistakes.js";
 import { concat, toHex, utf8 } from "./search/bytes.js";
 import { search } from "./search/search.js";
@@ -94,7 +95,7 @@ export interface BodyDifference {
  * a body that was cut, and up to 10,000 more if the body has at most 16,384 bytes. The function yields to the event
  * loop after at most 1,000 digests, and between the variants of a larger body.
  *
- * @throws ReceiverConfigError (as a rejection) `invalid_secret` for a current secret that a receiver would reject, or
+ * @throws ConfigError (as a rejection) `invalid_secret` for a current secret that a receiver would reject, or
  *   if there is none; `invalid_option` for a body that is not bytes
  *
  * @example

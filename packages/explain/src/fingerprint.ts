@@ -5,7 +5,7 @@ import { sign, type SecretKey } from "@svc-webhooks/core";
  * in the receiver's log. Resolves to `short key` for a key of fewer than 24 bytes, which could be guessed from the
  * digits.
  *
- * @throws ReceiverConfigError `invalid_secret` (as a rejection) for a key that a receiver would refuse
+ * @throws ConfigError `invalid_secret` (as a rejection) for a key that a receiver would refuse
  *
  * @example
  * ```ts

@@ -1,4 +1,5 @@
-import { assertValid, type Scheme, type Secrets } from "@svc-webhooks/core";
+import type { Scheme, Secrets } from "@svc-webhooks/core";
+import { assertValid } from "@svc-webhooks/core/adapter";
 import { senders, type SenderName } from "@svc-webhooks/schemes/senders";
 import type { Arrived } from "./senders/arrived.js";
 import { judge, type Judgement } from "./senders/judge.js";
@@ -53,7 +54,7 @@ export interface RequestExplanation extends Judgement {
 /**
  * Resolves to the outcome that a request would have in a receiver with this scheme and a handler that does nothing.
  *
- * @throws ReceiverConfigError (as a rejection) `invalid_secret` for a secret that the scheme refuses, `invalid_option`
+ * @throws ConfigError (as a rejection) `invalid_secret` for a secret that the scheme refuses, `invalid_option`
  *   for an unknown sender, a body that is not bytes, headers other than pairs of strings, or a time that is not finite
  *
  * @example
@@ -81,7 +82,7 @@ export async function judgeRequest(request: JudgeRequest): Promise<Judgement> {
  *
  * Hostile headers and bodies never cause an error. The work is bounded like that of `explain`.
  *
- * @throws ReceiverConfigError (as a rejection) `invalid_secret` for a secret that the scheme refuses, `invalid_option`
+ * @throws ConfigError (as a rejection) `invalid_secret` for a secret that the scheme refuses, `invalid_option`
  *   for an unknown sender, a body that is not bytes, headers other than pairs of strings, or a time that is not finite
  *
  * @example

@@ -432,7 +432,7 @@ test.each([compact, undefined, { type: "email.sent" }, [123]])(
   async (body) => {
     const request = { body: body as never, signature: signed(compact), secrets: secret };
     await expect(explain(request)).rejects.toMatchObject({
-      name: "ReceiverConfigError",
+      name: "ConfigError",
       code: "invalid_option",
       option: "body",
     });

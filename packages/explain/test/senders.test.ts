@@ -209,7 +209,7 @@ test.each([
 ])("rejects %s", async (_what, wrong, message) => {
   const request = { scheme: "stripe" as const, headers: [], body, secret, ...wrong };
   await expect(explainRequest(request)).rejects.toMatchObject({
-    name: "ReceiverConfigError",
+    name: "ConfigError",
     message: expect.stringMatching(message),
   });
 });

@@ -10,7 +10,7 @@ const fix =
  * from `req.body` (`express.raw()`), `req.rawBody` or the unread stream, responds to every request and
  * never calls `next()`.
  *
- * @throws ReceiverConfigError `invalid_option` if `receiver` is not a receiver
+ * @throws ConfigError `invalid_option` if `receiver` is not a receiver
  *
  * @example
  * ```ts

@@ -1,4 +1,5 @@
-import { BodyError, codeOf, createReceiver, headerNames, WebhookError } from "@svc-webhooks/core";
+import { BodyError, createReceiver, WebhookError } from "@svc-webhooks/core";
+import { codeOf, headerNames } from "@svc-webhooks/core/adapter";
 import type { Context } from "hono";
 import { checked, type Receives } from "./mounted.js";
 

@@ -1,4 +1,5 @@
-import { answer, toDelivery, toResponse } from "@svc-webhooks/core";
+import { answer } from "@svc-webhooks/core";
+import { toDelivery, toResponse } from "@svc-webhooks/core/adapter";
 import type { Context } from "hono";
 import { builtOnDemand } from "./built-on-demand.js";
 import { executionOf } from "./execution.js";
@@ -18,7 +19,7 @@ const fix =
  * well-formed, and the receiver that it returns is reused. If it throws, the outcome is `misconfigured`, the body stays
  * unread, and the next such delivery calls the function again. Other requests are rejected without calling it.
  *
- * @throws ReceiverConfigError `invalid_option` if `source` is neither a receiver nor a function
+ * @throws ConfigError `invalid_option` if `source` is neither a receiver nor a function
  *
  * @example
  * ```ts

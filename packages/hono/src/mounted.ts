@@ -1,4 +1,5 @@
-import { assertReceiver, type Receiver } from "@svc-webhooks/core";
+import type { Receiver } from "@svc-webhooks/core";
+import { assertReceiver } from "@svc-webhooks/core/adapter";
 import type { Context } from "hono";
 
 export type Receives = Pick<Receiver, "receive">;

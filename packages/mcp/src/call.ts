@@ -1,5 +1,5 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
-import { codeOf } from "@svc-webhooks/core";
+import { codeOf } from "@svc-webhooks/core/adapter";
 import type { Mask } from "./lib/mask.js";
 import { untrustedText } from "./lib/untrusted.js";
 import { Refusal, type UntrustedText } from "./refusal.js";

@@ -1,4 +1,5 @@
-import { answer, assertReceiver, toDelivery, toResponse, type Receiver } from "@svc-webhooks/core";
+import { answer, type Receiver } from "@svc-webhooks/core";
+import { assertReceiver, toDelivery, toResponse } from "@svc-webhooks/core/adapter";
 import * as server from "next/server.js";
 import { ifCut } from "./if-cut.js";
 
@@ -17,7 +18,7 @@ export type RouteHandlers = Readonly<
  * in a `route.ts`. Next.js itself responds to methods that are not exported: 405, or 204 for OPTIONS. Export them too
  * to send the receiver's response.
  *
- * @throws ReceiverConfigError `invalid_option` if `receiver` is not a receiver
+ * @throws ConfigError `invalid_option` if `receiver` is not a receiver
  *
  * @example
  * ```ts

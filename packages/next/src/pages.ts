@@ -7,7 +7,7 @@ import { ifCut } from "./if-cut.js";
  * page itself must also contain `export const config = { api: { bodyParser: false } }`: Next.js rejects
  * a re-export.
  *
- * @throws ReceiverConfigError `invalid_option` if `receiver` is not a receiver
+ * @throws ConfigError `invalid_option` if `receiver` is not a receiver
  *
  * @example
  * ```ts

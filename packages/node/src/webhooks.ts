@@ -1,18 +1,12 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Writable } from "node:stream";
-import {
-  answer,
-  assertOptions,
-  assertReceiver,
-  assertValid,
-  type Outcome,
-  type Receiver,
-} from "@svc-webhooks/core";
+import { answer, type Outcome, type Receiver } from "@svc-webhooks/core";
+import { assertOptions, assertReceiver, assertValid } from "@svc-webhooks/core/adapter";
 import { readBody, type Reading } from "./read-raw-body.js";
 
 /**
  * Handles a request from `node:http`, from the compatibility API of `node:http2`, or from a framework built on either.
- * Rejects only if `request` is something else, with ReceiverConfigError `invalid_option`.
+ * Rejects only if `request` is something else, with ConfigError `invalid_option`.
  */
 export type NodeHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
@@ -31,7 +25,7 @@ export interface NodeOptions {
  * On HTTP/1, the connection is closed if a body does not arrive in time (`body_timeout`). On HTTP/2, the stream of any
  * unfinished body is closed (`NO_ERROR`) as soon as the response has been sent.
  *
- * @throws ReceiverConfigError `invalid_option` if `receiver` is not a receiver, or for an invalid option;
+ * @throws ConfigError `invalid_option` if `receiver` is not a receiver, or for an invalid option;
  *   `unknown_option`
  *
  * @example

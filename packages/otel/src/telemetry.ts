@@ -1,11 +1,6 @@
 import { createNoopMeter, metrics, trace, type Meter } from "@opentelemetry/api";
-import {
-  assertOptions,
-  assertValid,
-  systemClock,
-  type DeliveryContext,
-  type DeliveryReport,
-} from "@svc-webhooks/core";
+import { systemClock, type DeliveryContext, type DeliveryReport } from "@svc-webhooks/core";
+import { assertOptions, assertValid } from "@svc-webhooks/core/adapter";
 import version from "../package.json?version";
 import { advise, attempt } from "./lib/safely.js";
 import type { TelemetryOptions } from "./options.js";
@@ -32,7 +27,7 @@ const scope = "@svc-webhooks/otel";
  * Register the SDK before you call `telemetry`. Otherwise, metrics start only with the first delivery after its
  * registration.
  *
- * @throws ReceiverConfigError `invalid_option`, `unknown_option`
+ * @throws ConfigError `invalid_option`, `unknown_option`
  *
  * @example
  * ```ts

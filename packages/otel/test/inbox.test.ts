@@ -1,7 +1,7 @@
 import { type Tracer } from "@opentelemetry/api";
 import { AggregationTemporality } from "@opentelemetry/sdk-metrics";
 import {
-  inboxFor,
+  defineInbox,
   runJob,
   traceOf,
   type InboxJob,
@@ -63,7 +63,7 @@ describe("the span that stores a delivery", () => {
 
   test("ends with the error of a queue that does not store", async () => {
     const one = sdk();
-    const inbox = inboxFor(() => Promise.reject(new TypeError("down")));
+    const inbox = defineInbox(() => Promise.reject(new TypeError("down")));
     const { receive } = subject({ "*": inbox(() => {}) }, { ...one.options, inbox });
     expect(await receive()).toMatchObject({ code: "queue_unavailable" });
     expect(one.spanOf("enqueue mail").attributes).toMatchObject({ "error.type": "TypeError" });
@@ -73,7 +73,7 @@ describe("the span that stores a delivery", () => {
   async function runChanged(change: object, tracer?: Tracer) {
     const one = sdk();
     let job: InboxJob | undefined;
-    const inbox = inboxFor(async (stored) => void (job = stored));
+    const inbox = defineInbox(async (stored) => void (job = stored));
     let seen: string | undefined;
     const { receive, receiver } = subject(
       { "*": inbox((_event, context) => void (seen = traceOf(context))) },

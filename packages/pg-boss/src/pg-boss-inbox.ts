@@ -1,5 +1,6 @@
-import { assertOptions, assertValid, type Receiver } from "@svc-webhooks/core";
-import { inboxFor, type Inbox, type InboxAdmin } from "@svc-webhooks/core/inbox";
+import type { Receiver } from "@svc-webhooks/core";
+import { assertOptions, assertValid } from "@svc-webhooks/core/adapter";
+import { defineInbox, type Inbox, type InboxAdmin } from "@svc-webhooks/core/inbox";
 import { adminOf } from "./admin/admin.js";
 import type { InboxWorker, WorkOptions } from "./inbox-worker.js";
 import type { PgBossInboxOptions } from "./options.js";
@@ -17,7 +18,7 @@ export interface PgBossInbox extends Inbox {
    * options. Call `setup` when you deploy, after `boss.start()`. Resolves to whether it changed anything.
    *
    * @throws WebhookError `queue_policy` if the queue exists with `partitionBy` and the options lack it, or vice versa
-   * @throws ReceiverConfigError `invalid_option` if `schema` is not the schema of `boss`
+   * @throws ConfigError `invalid_option` if `schema` is not the schema of `boss`
    */
   setup(): Promise<boolean>;
   /**
@@ -26,7 +27,7 @@ export interface PgBossInbox extends Inbox {
    * the database or the role does not exist, the password is wrong or a privilege is missing, and with the last error
    * if `boss` is stopped.
    *
-   * @throws ReceiverConfigError `invalid_option`, also if `boss` has no listener for `"error"` or its `schema` differs
+   * @throws ConfigError `invalid_option`, also if `boss` has no listener for `"error"` or its `schema` differs
    *   from the option; `unknown_option`
    * @throws WebhookError `queue_missing` if the queue does not exist; `queue_settings` if its settings would lose dead
    *   letters or contradict `afterDead`; `queue_policy` as in `setup`
@@ -36,7 +37,7 @@ export interface PgBossInbox extends Inbox {
    * Resolves to one text for each condition that endangers jobs: settings of the queues and of their jobs, a database
    * that may lose commits, a `search_path` in which other roles may create operators, a missing listener for `"error"`,
    * no process that returns the jobs of killed workers, a small pool, dead letters older than a day. Rejects with a
-   * `WebhookError` `queue_unavailable` if the database does not respond, and with a ReceiverConfigError
+   * `WebhookError` `queue_unavailable` if the database does not respond, and with a ConfigError
    * `invalid_option` if `schema` is not the schema of `boss`.
    */
   check(): Promise<readonly string[]>;
@@ -48,7 +49,7 @@ export interface PgBossInbox extends Inbox {
  * Stores deliveries in a queue of pg-boss 12.38 or newer, and runs their handlers from it. You own `boss`: start it,
  * listen for its errors and stop it.
  *
- * @throws ReceiverConfigError `invalid_option` if `boss` is not a `PgBoss`, or an option is invalid; `unknown_option`
+ * @throws ConfigError `invalid_option` if `boss` is not a `PgBoss`, or an option is invalid; `unknown_option`
  *
  * @example
  * ```ts
@@ -90,7 +91,7 @@ export function pgBossInbox(boss: PgBossLike, options: PgBossInboxOptions = {}):
     "onDiscard",
   ]);
   const queue = queueOf(boss, options);
-  return Object.assign(inboxFor(enqueueIn(queue)), {
+  return Object.assign(defineInbox(enqueueIn(queue)), {
     setup: () => setUp(queue),
     work: (receiver: Pick<Receiver, "resume">, given?: WorkOptions) =>
       startWorker(queue, receiver, given),

@@ -1,4 +1,4 @@
-import { ReceiverConfigError } from "@svc-webhooks/core";
+import { ConfigError } from "@svc-webhooks/core";
 import type { Database } from "./database.js";
 import { overPg, type PgPool } from "./drivers/node-postgres.js";
 import { overPostgresJs, type PostgresJs } from "./drivers/postgres-js.js";
@@ -13,7 +13,7 @@ const has = (value: unknown, ...members: readonly string[]): boolean =>
 /**
  * Returns a database over a client of pg or postgres.js, or undefined for any other client.
  *
- * @throws ReceiverConfigError `invalid_option` if `client` is a single connection: the transactions of concurrent
+ * @throws ConfigError `invalid_option` if `client` is a single connection: the transactions of concurrent
  *   deliveries would interfere with each other
  */
 export function driverOf(client: unknown): Database<unknown> | undefined {
@@ -37,7 +37,7 @@ export function driverOf(client: unknown): Database<unknown> | undefined {
 /**
  * Returns a database over any accepted client.
  *
- * @throws ReceiverConfigError `invalid_option` if `client` is none of these
+ * @throws ConfigError `invalid_option` if `client` is none of these
  */
 export function connect(client: PostgresClient): Database<unknown> {
   const wrapper = wrapperOf(client);
@@ -63,5 +63,4 @@ function wrapperOf(client: PostgresClient): string | undefined {
 }
 
 /** Returns the error for a client that the store does not accept. */
-export const invalid = (text: string): ReceiverConfigError =>
-  new ReceiverConfigError("invalid_option", "db", text);
+export const invalid = (text: string): ConfigError => new ConfigError("invalid_option", "db", text);

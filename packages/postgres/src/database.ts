@@ -1,4 +1,5 @@
-import { assertValid, WebhookError, type StoreCall } from "@svc-webhooks/core";
+import { WebhookError, type StoreCall } from "@svc-webhooks/core";
+import { assertValid } from "@svc-webhooks/core/adapter";
 
 /** A row as drivers return it. The store reads the first column, `reply`, which is text. */
 export type Row = Readonly<Record<string, unknown>>;
@@ -144,7 +145,7 @@ export const isEndedByWork = (message: unknown): boolean => String(message).incl
 /**
  * Asserts that `argument` has a method.
  *
- * @throws ReceiverConfigError `invalid_option` if it has none
+ * @throws ConfigError `invalid_option` if it has none
  */
 export function assertMethod(argument: unknown, method: string, text: string): void {
   // JavaScript callers may pass anything, even undefined.

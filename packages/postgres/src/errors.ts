@@ -1,19 +1,7 @@
 import { WebhookError } from "@svc-webhooks/core";
+import { TransactionLostError } from "@svc-webhooks/core/adapter";
 import { isEndedByWork } from "./database.js";
 import { defaultSchema, type Schema } from "./schema/schema.js";
-
-/**
- * Thrown by `transaction`, with code `transaction_lost`, if this run no longer owns the delivery: another run has taken
- * over, this run was released, the delivery is already completed, or the store has no record of it. Nothing in the
- * transaction was written. Let the handler reject with it: the sender's next attempt then receives the right response.
- */
-export class TransactionLost extends WebhookError<"transaction_lost"> {
-  override readonly name = "TransactionLost";
-
-  constructor(message: string, options?: ErrorOptions) {
-    super("transaction_lost", message, options);
-  }
-}
 
 interface DatabaseError {
   readonly code?: unknown;
@@ -57,7 +45,7 @@ export function explained(error: unknown, schema: Pick<Schema, "name">): unknown
     if (!explanation) continue;
     const message = explanation.text(String(found.message), schema.name);
     return explanation.as === "transaction_lost"
-      ? new TransactionLost(message, { cause: error })
+      ? new TransactionLostError(message, { cause: error })
       : new WebhookError(explanation.as, message, { cause: error });
   }
   return error;

@@ -3,7 +3,7 @@ export type { PostgresStore, PostgresStoreOptions } from "./postgres-store.js";
 export type { RunIdentity, Statement } from "./run-identity.js";
 export { migrate } from "./migrate.js";
 export type { MigrateOptions } from "./migrate.js";
-export { TransactionLost } from "./errors.js";
+export { TransactionLostError } from "@svc-webhooks/core/adapter";
 export type { PostgresClient } from "./connect.js";
 export type { Database, Query, Row, TransactionOptions } from "./database.js";
 export { closableSockets } from "./drivers/closable-sockets.js";

@@ -1,4 +1,5 @@
-import { assertOptions, WebhookError } from "@svc-webhooks/core";
+import { WebhookError } from "@svc-webhooks/core";
+import { assertOptions } from "@svc-webhooks/core/adapter";
 import { connect, type PostgresClient } from "./connect.js";
 import {
   contents,
@@ -27,7 +28,7 @@ export interface MigrateOptions {
  * database.
  *
  * @returns whether it changed the database
- * @throws ReceiverConfigError `invalid_option`, `unknown_option`
+ * @throws ConfigError `invalid_option`, `unknown_option`
  * @throws WebhookError `schema_taken`: under one of the store's names, the schema contains a table of another tool, a
  *   table or function of a role that does not own the schema, or a function with other parameters; or it is of a newer
  *   version and incomplete; `lock_timeout`: another session has held a lock for 10 s; `permission_denied`, `read_only`,

@@ -1,10 +1,5 @@
-import {
-  assertOptions,
-  assertValid,
-  type CompleteResult,
-  type DeliveryStore,
-  type StoreCall,
-} from "@svc-webhooks/core";
+import type { CompleteResult, DeliveryStore, StoreCall } from "@svc-webhooks/core";
+import { assertOptions, assertValid } from "@svc-webhooks/core/adapter";
 import { createCalls } from "./store/calls.js";
 import { checkServer } from "./schema/check.js";
 import { connect, type PostgresClient } from "./connect.js";
@@ -40,7 +35,7 @@ export interface PostgresStore<Tx> extends DeliveryStore {
    * everything that belongs to the transaction, and must not use the pool.
    *
    * @returns the result of `work`, once it is committed
-   * @throws TransactionLost `transaction_lost`: this run no longer owns the delivery. Nothing was written; let the
+   * @throws TransactionLostError `transaction_lost`: this run no longer owns the delivery. Nothing was written; let the
    *   handler reject with it
    * @throws TypeError `not_claimed`: the context has no fence, because the store was unavailable and `onStoreError` is
    *   `"process"`
@@ -49,7 +44,7 @@ export interface PostgresStore<Tx> extends DeliveryStore {
    *   `pool_timeout`: `work` waited for another connection of the pool until the pool's timeout; `not_sent`: no
    *   connection; `no_reply`: the transaction did not begin within 5 s, the server did not confirm its end within one
    *   lease, or the lease ended during `work`; `schema_missing`, `permission_denied`, `read_only`
-   * @throws ReceiverConfigError `invalid_option`: `context` is not a handler's own context, or `work` is not a function
+   * @throws ConfigError `invalid_option`: `context` is not a handler's own context, or `work` is not a function
    * @throws the error of `work`, or of the database at the commit. Nothing was written, except if the connection was
    *   lost during the commit; the next attempt then detects whether it succeeded
    */
@@ -60,7 +55,7 @@ export interface PostgresStore<Tx> extends DeliveryStore {
    * before the commit. If this run no longer owns the delivery, the statement fails with SQLSTATE `SVC01`, so that
    * nothing in your transaction can be committed.
    *
-   * @throws TypeError `not_claimed`; ReceiverConfigError `invalid_option`: as for `transaction`
+   * @throws TypeError `not_claimed`; ConfigError `invalid_option`: as for `transaction`
    */
   finish(context: RunIdentity): Statement;
 
@@ -68,7 +63,7 @@ export interface PostgresStore<Tx> extends DeliveryStore {
    * Removes up to `limit` (1 … 1,000,000, default 1,000) records that expired before the current hour, and resolves to
    * their number. Claims remove such records too, so no cleanup job is necessary.
    *
-   * @throws ReceiverConfigError `invalid_option`, `unknown_option`
+   * @throws ConfigError `invalid_option`, `unknown_option`
    */
   purge(options?: { readonly limit?: number | undefined }): Promise<number>;
 
@@ -90,7 +85,7 @@ export interface PostgresStore<Tx> extends DeliveryStore {
  *
  * @param db a `Pool` of pg, the `sql` of postgres.js (created with `closableSockets`), or a `Database`: `fromDrizzle`,
  *   `fromKysely`, `fromPglite`, or your own
- * @throws ReceiverConfigError `invalid_option`, `unknown_option`
+ * @throws ConfigError `invalid_option`, `unknown_option`
  *
  * @example
  * ```ts

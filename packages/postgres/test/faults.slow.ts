@@ -1,4 +1,5 @@
-import { codeOf, type DeliveryStore } from "@svc-webhooks/core";
+import type { DeliveryStore } from "@svc-webhooks/core";
+import { codeOf } from "@svc-webhooks/core/adapter";
 import {
   closableSockets,
   fromDrizzle,

@@ -1,5 +1,5 @@
 import { PGlite } from "@electric-sql/pglite";
-import { ReceiverConfigError } from "@svc-webhooks/core";
+import { ConfigError } from "@svc-webhooks/core";
 import {
   fromDrizzle,
   fromKysely,
@@ -35,7 +35,7 @@ test.each<[string, unknown, string]>([
 ])("names the fix for the client %s", async (_name, client, fix) => {
   const db = client as Pool;
   const invalid = expect.objectContaining({ code: "invalid_option", option: "db" });
-  expect(() => postgresStore(db)).toThrow(ReceiverConfigError);
+  expect(() => postgresStore(db)).toThrow(ConfigError);
   expect(() => postgresStore(db)).toThrow(invalid);
   expect(() => postgresStore(db)).toThrow(fix);
   await expect(migrate(db)).rejects.toEqual(invalid);
@@ -77,7 +77,7 @@ test.each<[unknown, string, string]>([
   ["a", "invalid_option", "options"],
 ])("rejects the options %j", (options, code, option) => {
   const build = () => postgresStore(pool, options as PostgresStoreOptions);
-  expect(build).toThrow(ReceiverConfigError);
+  expect(build).toThrow(ConfigError);
   expect(build).toThrow(expect.objectContaining({ code, option }));
 });
 

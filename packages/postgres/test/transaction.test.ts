@@ -51,7 +51,7 @@ function transactionsOver(kind: string, open: () => TestStore | Promise<TestStor
       const context = { idempotencyKey: key, fence: 1 };
       const work = (tx: unknown) => client.queryIn(tx, insert, ["a"]);
       await expect(client.store.transaction(context, work)).rejects.toMatchObject({
-        name: "TransactionLost",
+        name: "TransactionLostError",
         code: "transaction_lost",
         message: expect.stringContaining("There is no record of this delivery"),
       });

@@ -1,4 +1,4 @@
-import { assertValid } from "@svc-webhooks/core";
+import { assertValid } from "@svc-webhooks/core/adapter";
 import type { Connection } from "./connection.js";
 import { overIoredis, type IoredisClient } from "./ioredis.js";
 import { overNodeRedis, type NodeRedisClient } from "./node-redis.js";

@@ -1,13 +1,12 @@
-import {
-  assertOptions,
-  assertValid,
-  type ClaimRequest,
-  type ClaimResult,
-  type CompleteResult,
-  type DeliveryStore,
-  type RecordState,
-  type StoreCall,
+import type {
+  ClaimRequest,
+  ClaimResult,
+  CompleteResult,
+  DeliveryStore,
+  RecordState,
+  StoreCall,
 } from "@svc-webhooks/core";
+import { assertOptions, assertValid } from "@svc-webhooks/core/adapter";
 import { checkServer } from "./health/check.js";
 import { connect, type RedisClient } from "./connect.js";
 import type { Connection } from "./connection.js";
@@ -44,7 +43,7 @@ export interface RedisStore extends DeliveryStore {
  *
  * @param client a client of ioredis 5 or 6 (`Redis`, `Cluster`) or node-redis 5 or 6 (client, cluster), or your own
  *   `Connection` to a server that runs Lua scripts
- * @throws ReceiverConfigError `invalid_option` if `client` is none of these, such as the result of its `multi()`, or
+ * @throws ConfigError `invalid_option` if `client` is none of these, such as the result of its `multi()`, or
  *   `prefix` is not a string; `unknown_option`
  *
  * @example

@@ -1,7 +1,7 @@
 import { Cluster, Redis } from "ioredis";
 import { Cluster as Cluster5, Redis as Redis5 } from "ioredis5";
 import { createClient, createCluster, createSentinel } from "redis";
-import { ReceiverConfigError } from "@svc-webhooks/core";
+import { ConfigError } from "@svc-webhooks/core";
 import { expect, expectTypeOf, test } from "vitest";
 import { call, claimBy } from "@svc-webhooks/kit/receivers";
 import { until } from "@svc-webhooks/kit/until";
@@ -11,7 +11,7 @@ test.each<unknown>([undefined, null, "redis://localhost", 6379, {}, () => {}])(
   "rejects the client %j",
   (client) => {
     const invalid = { code: "invalid_option", option: "client" };
-    expect(() => redisStore(client as RedisClient)).toThrow(ReceiverConfigError);
+    expect(() => redisStore(client as RedisClient)).toThrow(ConfigError);
     expect(() => redisStore(client as RedisClient)).toThrow(expect.objectContaining(invalid));
     expect(() => redisStore(client as RedisClient)).toThrow("must be an ioredis client");
   },
@@ -40,7 +40,7 @@ test.each<[unknown, string, string]>([
 ])("rejects the options %j", (options, code, option) => {
   const client = new Redis({ lazyConnect: true });
   const build = () => redisStore(client, options as object);
-  expect(build).toThrow(ReceiverConfigError);
+  expect(build).toThrow(ConfigError);
   expect(build).toThrow(expect.objectContaining({ code, option }));
   expect(client.status).toBe("wait");
 });

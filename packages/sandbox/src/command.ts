@@ -104,7 +104,7 @@ export interface CommandContext {
  *
  * @returns the exit code: 1 if a scenario's expectations were not all met, otherwise 0
  * @throws WebhookError (as a rejection) `wrong_usage` for an invalid value or scenario
- * @throws ReceiverConfigError (as a rejection) `invalid_option`, `unknown_option`, as `createSandbox` does
+ * @throws ConfigError (as a rejection) `invalid_option`, `unknown_option`, as `createSandbox` does
  * @throws Error (as a rejection) if the port is in use or the data file cannot be used
  * @throws the reason of `signal` (as a rejection) if it is aborted while a scenario runs
  *

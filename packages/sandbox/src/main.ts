@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { codeOf, WebhookError } from "@svc-webhooks/core";
+import { WebhookError } from "@svc-webhooks/core";
+import { codeOf } from "@svc-webhooks/core/adapter";
 import { commandOptions, runCommand } from "./command.js";
 
 const options = {

@@ -1,4 +1,5 @@
-import { assertOptions, assertValid, ReceiverConfigError } from "@svc-webhooks/core";
+import { ConfigError } from "@svc-webhooks/core";
+import { assertOptions, assertValid } from "@svc-webhooks/core/adapter";
 import type { AssumptionId } from "./assumptions/table.js";
 import type { ClockOptions } from "./clock.js";
 import type { ClockMode } from "./clock.js";
@@ -86,7 +87,7 @@ const names: readonly (keyof SandboxOptions)[] = [
 
 const clockModes: ReadonlySet<unknown> = new Set(["real", "manual", "accelerated"]);
 
-/** Validates the options, and applies the defaults. @throws ReceiverConfigError `invalid_option`, `unknown_option` */
+/** Validates the options, and applies the defaults. @throws ConfigError `invalid_option`, `unknown_option` */
 export function resolveOptions(options: SandboxOptions) {
   assertOptions(options, names);
   const {
@@ -192,7 +193,7 @@ function ledgerWith(assumptions: Readonly<Record<string, unknown>>): Ledger {
     try {
       ledger.set(id, value);
     } catch (error) {
-      throw new ReceiverConfigError("invalid_option", `assumptions["${id}"]`, messageOf(error));
+      throw new ConfigError("invalid_option", `assumptions["${id}"]`, messageOf(error));
     }
   }
   return ledger;

@@ -1,4 +1,4 @@
-import { assertOptions, assertValid } from "@svc-webhooks/core";
+import { assertOptions, assertValid } from "@svc-webhooks/core/adapter";
 import { messageOf, wrongUsage } from "./errors.js";
 import { createLedger } from "./assumptions/ledger.js";
 import { assemble } from "./sandbox.js";
@@ -53,7 +53,7 @@ const startedAt = Date.UTC(2026, 0, 1);
  * @param scenario the parsed JSON of a scenario file, see docs/scenarios.md
  * @throws WebhookError (as a rejection) `wrong_usage` if the scenario is invalid, with the path in the file and the
  *   fix, or if it does not fit the options. Some errors show only when a step runs
- * @throws ReceiverConfigError (as a rejection) `unknown_option`, `invalid_option`
+ * @throws ConfigError (as a rejection) `unknown_option`, `invalid_option`
  * @throws Error (as a rejection) if the data file cannot be used
  *
  * @example

@@ -33,12 +33,12 @@ export interface Sandbox {
    * can reach the port can then use the sandbox. Port 0 selects a free port. Default: 4010. Rejects with Error if the
    * port is in use, or after `close()`.
    *
-   * @throws ReceiverConfigError (as a rejection) `invalid_option` for another address
+   * @throws ConfigError (as a rejection) `invalid_option` for another address
    */
   readonly listen: (port?: number, address?: BindAddress) => Promise<Listening>;
   /**
    * Passes all deliveries to a function in this process, whatever their URL. Undefined restores delivery over HTTP.
-   * @throws ReceiverConfigError `invalid_option` if `handler` is neither a function nor undefined
+   * @throws ConfigError `invalid_option` if `handler` is neither a function nor undefined
    */
   readonly deliverTo: (handler: Handler | undefined) => void;
   readonly clock: SandboxClock;
@@ -77,7 +77,7 @@ export interface Sandbox {
  * with retries, redelivery and secret rotation. By default nothing leaves this machine; with A-21 `private`,
  * deliveries go to private addresses too, and with `strict` to public HTTPS URLs.
  *
- * @throws ReceiverConfigError `unknown_option`, `invalid_option`
+ * @throws ConfigError `unknown_option`, `invalid_option`
  * @throws Error if the data file cannot be used
  *
  * @example

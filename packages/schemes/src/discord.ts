@@ -24,7 +24,7 @@ const signatureOf = (text: string) => (text.length === 128 ? fromHex(text) : und
  *
  * The secret is the application's public key in hex digits.
  *
- * @throws ReceiverConfigError `invalid_option`, `unknown_option`
+ * @throws ConfigError `invalid_option`, `unknown_option`
  *
  * @example
  * ```ts

@@ -1,5 +1,5 @@
 import type { EventPayloadMap } from "@octokit/webhooks-types";
-import { typedUnion, type SchemasOf } from "@svc-webhooks/core";
+import { eventTypes, type SchemasOf } from "@svc-webhooks/core";
 
 /** Adds the routed type to a payload: the event's name, and its action if it has one. */
 type Routed<Name extends string, Payload> = Payload extends {
@@ -34,4 +34,4 @@ export type GithubEvents = { readonly [Event in GithubEvent as Event["type"]]: E
  * });
  * ```
  */
-export const githubEvents: SchemasOf<GithubEvent> = /* @__PURE__ */ typedUnion<GithubEvent>();
+export const githubEvents: SchemasOf<GithubEvent> = /* @__PURE__ */ eventTypes<GithubEvent>();

@@ -1,4 +1,5 @@
-import { assertOptions, type Scheme } from "@svc-webhooks/core";
+import type { Scheme } from "@svc-webhooks/core";
+import { assertOptions } from "@svc-webhooks/core/adapter";
 import { hexDigest } from "./lib/digests.js";
 import { importHmacKey, type HmacClaim } from "./lib/hmac-key.js";
 import { textKey } from "./lib/keys.js";
@@ -14,7 +15,7 @@ const event = "x-github-event";
  * `X-GitHub-Event`, with the body's `action` if it has one: `issues.opened`. Neither the delivery id nor the event's
  * name is signed, and there is no signed time.
  *
- * @throws ReceiverConfigError `unknown_option` for any option, because there are none
+ * @throws ConfigError `unknown_option` for any option, because there are none
  *
  * @example
  * ```ts

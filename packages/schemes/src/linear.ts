@@ -34,7 +34,7 @@ export interface LinearClaim extends HmacClaim {
  *
  * The secret is the webhook's signing secret, `lin_wh_…`.
  *
- * @throws ReceiverConfigError `invalid_option`, `unknown_option`
+ * @throws ConfigError `invalid_option`, `unknown_option`
  *
  * @example
  * ```ts

@@ -17,7 +17,7 @@ const name = "paddle-signature";
  *
  * The secret is the notification destination's, `pdl_ntfset_…`.
  *
- * @throws ReceiverConfigError `invalid_option`, `unknown_option`
+ * @throws ConfigError `invalid_option`, `unknown_option`
  *
  * @example
  * ```ts

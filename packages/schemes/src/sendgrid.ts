@@ -31,7 +31,7 @@ function signatureOf(text: string): Uint8Array | undefined {
  *
  * The secret is the verification key of the mail settings: base64 of a P-256 public key.
  *
- * @throws ReceiverConfigError `invalid_option`, `unknown_option`
+ * @throws ConfigError `invalid_option`, `unknown_option`
  *
  * @example
  * ```ts

@@ -1,4 +1,5 @@
-import { assertOptions, type Scheme } from "@svc-webhooks/core";
+import type { Scheme } from "@svc-webhooks/core";
+import { assertOptions } from "@svc-webhooks/core/adapter";
 import { base64Digest } from "./lib/digests.js";
 import { importHmacKey, type HmacClaim } from "./lib/hmac-key.js";
 import { textKey } from "./lib/keys.js";
@@ -17,7 +18,7 @@ const topic = "x-shopify-topic";
  *
  * The secret is the app's client secret.
  *
- * @throws ReceiverConfigError `unknown_option` for any option, because there are none
+ * @throws ConfigError `unknown_option` for any option, because there are none
  *
  * @example
  * ```ts

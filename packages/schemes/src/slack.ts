@@ -17,7 +17,7 @@ const timestamp = "x-slack-request-timestamp";
  *
  * The secret is the app's signing secret.
  *
- * @throws ReceiverConfigError `invalid_option`, `unknown_option`
+ * @throws ConfigError `invalid_option`, `unknown_option`
  *
  * @example
  * ```ts

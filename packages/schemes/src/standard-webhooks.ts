@@ -1,4 +1,5 @@
-import { assertValid, type Scheme } from "@svc-webhooks/core";
+import type { Scheme } from "@svc-webhooks/core";
+import { assertValid } from "@svc-webhooks/core/adapter";
 import { fromBase64 } from "./lib/base64.js";
 import { base64Digest } from "./lib/digests.js";
 import { importEd25519, isEd25519Key } from "./lib/ed25519.js";
@@ -67,7 +68,7 @@ const ed25519 = {
  * The secret is `whsec_` and the base64 of the HMAC key or, with `algorithm: "ed25519"`, `whpk_` and the base64 of the
  * public key. It can also be the bytes of the key.
  *
- * @throws ReceiverConfigError `invalid_option`, `unknown_option`
+ * @throws ConfigError `invalid_option`, `unknown_option`
  *
  * @example
  * ```ts

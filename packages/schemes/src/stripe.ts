@@ -14,7 +14,7 @@ const name = "stripe-signature";
  *
  * The secret is the endpoint's, `whsec_…`; its UTF-8 text is the key.
  *
- * @throws ReceiverConfigError `invalid_option`, `unknown_option`
+ * @throws ConfigError `invalid_option`, `unknown_option`
  *
  * @example
  * ```ts

@@ -1,18 +1,5 @@
 import { WebhookError } from "@svc-webhooks/core";
 
-/**
- * Thrown by `transaction`, with code `transaction_lost`, if this run no longer owns the delivery: another run has taken
- * over, this run was released, the delivery is already completed, or the store has no record of it. Nothing in the
- * transaction was written. Let the handler throw it: the sender's next attempt then receives the right response.
- */
-export class TransactionLost extends WebhookError<"transaction_lost"> {
-  override readonly name = "TransactionLost";
-
-  constructor(message: string, options?: ErrorOptions) {
-    super("transaction_lost", message, options);
-  }
-}
-
 /** An error of a driver. Each driver has its own members for SQLite's result code. */
 interface DriverError {
   readonly code?: unknown;

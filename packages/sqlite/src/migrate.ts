@@ -12,7 +12,7 @@ import { assertKnown, version, versionIn } from "./schema/schema.js";
  * it, for as long as the connection's `busy_timeout`; `sqliteStore(db)` sets that.
  *
  * @returns whether it changed the tables
- * @throws ReceiverConfigError `invalid_option`: `db` is not a synchronous SQLite connection
+ * @throws ConfigError `invalid_option`: `db` is not a synchronous SQLite connection
  * @throws WebhookError `schema_newer`: a newer version of the package has migrated the database; `transaction_open`:
  *   the connection is in a transaction; `locked`, `statement_open`, `read_only`, `cannot_open`, `database_closed`. In
  *   each case, the tables were not changed

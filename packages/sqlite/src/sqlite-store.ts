@@ -1,10 +1,5 @@
-import {
-  assertOptions,
-  assertValid,
-  type DeliveryStore,
-  type MaybePromise,
-  type StoreCall,
-} from "@svc-webhooks/core";
+import type { DeliveryStore, MaybePromise, StoreCall } from "@svc-webhooks/core";
+import { assertOptions, assertValid } from "@svc-webhooks/core/adapter";
 import { assertDatabase } from "./connection/assert-database.js";
 import { createConnection, transact } from "./connection/connection.js";
 import type { SqliteDatabase } from "./database.js";
@@ -51,11 +46,11 @@ export interface SqliteStore<Db> extends DeliveryStore {
    * transaction, whether they use `db` or the variable that you passed to `sqliteStore`.
    *
    * @returns the result of `work`, once it is committed
-   * @throws TransactionLost `transaction_lost`: this run no longer owns the delivery. `work` was not called; let the
+   * @throws TransactionLostError `transaction_lost`: this run no longer owns the delivery. `work` was not called; let the
    *   handler throw it
    * @throws TypeError `not_claimed`: the context has no fence, because the store was unavailable and `onStoreError` is
    *   `"process"`
-   * @throws ReceiverConfigError `invalid_option`: `context` is not a handler's own context, or `work` is an async
+   * @throws ConfigError `invalid_option`: `context` is not a handler's own context, or `work` is an async
    *   function, a generator or not a function. `work` was not called
    * @throws WebhookError `asynchronous_work`: `work` returned a promise; `transaction_ended`: `work` ended the
    *   transaction itself, or caught an error after which SQLite had rolled back; `transaction_open`: the connection is
@@ -74,7 +69,7 @@ export interface SqliteStore<Db> extends DeliveryStore {
    * records too, so no cleanup job is necessary. It blocks the process and, if fewer records have expired, reads the
    * whole table.
    *
-   * @throws ReceiverConfigError `invalid_option`, `unknown_option`
+   * @throws ConfigError `invalid_option`, `unknown_option`
    * @throws WebhookError with the codes that `transaction` has for the database and the connection
    */
   purge(options?: { readonly limit?: number | undefined }): number;
@@ -97,7 +92,7 @@ export interface SqliteStore<Db> extends DeliveryStore {
  *
  * @param db an open connection: `DatabaseSync` of `node:sqlite` (Node 22.13 or newer) or `@photostructure/sqlite`, or
  *   `Database` of `better-sqlite3` or `bun:sqlite`
- * @throws ReceiverConfigError `invalid_option`, also if another store on this connection has another `busyTimeoutMs` or
+ * @throws ConfigError `invalid_option`, also if another store on this connection has another `busyTimeoutMs` or
  *   `synchronous`; `unknown_option`
  * @throws WebhookError `transaction_open`, `database_closed`
  *

@@ -1,5 +1,5 @@
 import { rmSync } from "node:fs";
-import { ReceiverConfigError } from "@svc-webhooks/core";
+import { ConfigError } from "@svc-webhooks/core";
 import { call, claimBy } from "@svc-webhooks/kit/receivers";
 import { openSqlite } from "@svc-webhooks/kit/sqlite";
 import {
@@ -37,7 +37,7 @@ test.each<[string, unknown, string]>([
 ])("names the fix for the database %s", (_name, given, fix) => {
   const db = given as SqliteDatabase;
   for (const use of [() => sqliteStore(db), () => migrate(db)]) {
-    expect(use).toThrow(ReceiverConfigError);
+    expect(use).toThrow(ConfigError);
     expect(use).toThrow(expect.objectContaining({ code: "invalid_option", option: "db" }));
     expect(use).toThrow(fix);
   }

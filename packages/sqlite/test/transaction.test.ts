@@ -1,4 +1,4 @@
-import { sqliteStore, TransactionLost, type SqliteDatabase } from "@svc-webhooks/sqlite";
+import { sqliteStore, TransactionLostError, type SqliteDatabase } from "@svc-webhooks/sqlite";
 import { call, claimBy } from "@svc-webhooks/kit/receivers";
 import { openSqlite } from "@svc-webhooks/kit/sqlite";
 import { describe, expect, test } from "vitest";
@@ -114,7 +114,7 @@ describe("a transaction", () => {
     });
     const delivery = newDelivery();
     expect(await receive(delivery)).toMatchObject({ status: 500, code: "handler_failed" });
-    expect(handlerErrors).toEqual([expect.any(TransactionLost)]);
+    expect(handlerErrors).toEqual([expect.any(TransactionLostError)]);
     expect(effects(db)).toEqual([]);
     expect((await receive(delivery)).code).toBe("in_flight");
     other.exec("update svc_webhooks_deliveries set lease_ends_at = 0");

@@ -1,10 +1,10 @@
-import { assertValid } from "@svc-webhooks/core";
+import { assertValid } from "@svc-webhooks/core/adapter";
 import type { SignedDelivery } from "./delivery.js";
 
 /**
  * Asserts that a value has the form of a result of `signedDelivery`.
  *
- * @throws ReceiverConfigError `invalid_option` if it does not
+ * @throws ConfigError `invalid_option` if it does not
  */
 export function assertDelivery(delivery: SignedDelivery): void {
   // `Object` turns null and undefined, which JavaScript callers may pass, into an object that can be destructured.

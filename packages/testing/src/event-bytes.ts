@@ -1,10 +1,10 @@
-import { assertValid } from "@svc-webhooks/core";
+import { assertValid } from "@svc-webhooks/core/adapter";
 
 /**
  * Returns an event as the bytes of a body: bytes are copied, a string is encoded in UTF-8, and any other value becomes
  * JSON.
  *
- * @throws ReceiverConfigError `invalid_option` for a value without a JSON form, such as undefined, a function or a
+ * @throws ConfigError `invalid_option` for a value without a JSON form, such as undefined, a function or a
  *   cyclic object
  */
 export function eventBytes(event: unknown): Uint8Array<ArrayBuffer> {

@@ -1,11 +1,5 @@
-import {
-  assertOptions,
-  assertValid,
-  type Clock,
-  type DeliveryStore,
-  type MaybePromise,
-  type StoreCall,
-} from "@svc-webhooks/core";
+import type { Clock, DeliveryStore, MaybePromise, StoreCall } from "@svc-webhooks/core";
+import { assertOptions, assertValid } from "@svc-webhooks/core/adapter";
 
 /** A fault in one call to a store. */
 export interface Fault<Result> {
@@ -64,7 +58,7 @@ const methods: readonly Method[] = [
  * Wraps a store so that its calls are late, fail or lie according to `plan`. Calls without a fault return the store's
  * own results. The calls of each method are counted separately, from 1.
  *
- * @throws ReceiverConfigError `unknown_option` for an unknown option, method or member of a fault; `invalid_option` for
+ * @throws ConfigError `unknown_option` for an unknown option, method or member of a fault; `invalid_option` for
  *   the number of a call that is neither `"*"` nor a whole number from 1, and for an invalid fault
  *
  * @example

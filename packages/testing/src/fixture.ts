@@ -1,4 +1,4 @@
-import { assertValid } from "@svc-webhooks/core";
+import { assertValid } from "@svc-webhooks/core/adapter";
 
 /**
  * The body of a delivery in the form that the sandbox sends by default. The form is an assumption, because the
@@ -79,7 +79,7 @@ const dataOf: { readonly [Type in keyof Fixtures]: (n: number) => Fixtures[Type]
  *
  * @param overrides other values for fields at any depth, and more fields; undefined removes a field
  * @param n the number at the end of the ids, for events that must differ. Default 1.
- * @throws ReceiverConfigError `invalid_option` for a type that is not one of {@link Fixtures}
+ * @throws ConfigError `invalid_option` for a type that is not one of {@link Fixtures}
  *
  * @example
  * ```ts

@@ -1,4 +1,5 @@
-import { assertValid, ReceiverConfigError } from "@svc-webhooks/core";
+import { ConfigError } from "@svc-webhooks/core";
+import { assertValid } from "@svc-webhooks/core/adapter";
 import {
   senders,
   type BodyValues,
@@ -47,7 +48,7 @@ export async function schemeDelivery(
 /**
  * Returns the sender with this name.
  *
- * @throws ReceiverConfigError `invalid_option` if there is no sender with this name
+ * @throws ConfigError `invalid_option` if there is no sender with this name
  */
 export function senderOf(scheme: SenderName): Sender {
   const names = Object.keys(senders).join(", ");
@@ -98,7 +99,7 @@ async function headersOf({ name, sign }: Sender, body: Uint8Array, signing: Sign
   } catch {
     // Replaces the error, because an error of WebCrypto names neither the option nor a way to get a valid key.
     const text = `\`secret\` is not a key that can sign for ${name}. \`senders["${name}"].testKeys()\` generates one.`;
-    throw new ReceiverConfigError("invalid_secret", "secret", text);
+    throw new ConfigError("invalid_secret", "secret", text);
   }
 }
 

@@ -1,4 +1,5 @@
-import { assertOptions, headerNames, sign, type SecretKey } from "@svc-webhooks/core";
+import { sign, type SecretKey } from "@svc-webhooks/core";
+import { assertOptions, headerNames } from "@svc-webhooks/core/adapter";
 import { newDeliveryId, presentOnly, type SignedDelivery } from "./delivery.js";
 import { eventBytes } from "./event-bytes.js";
 import { schemeDelivery, type SchemeDeliveryOptions } from "./scheme-delivery.js";
@@ -30,7 +31,7 @@ export interface SchemeRequestOptions extends SchemeDeliveryOptions, WithUrl {}
  * any other value is sent as JSON. With `scheme`, an object is completed with the members that the sender's bodies have
  * and the object lacks, such as an id.
  *
- * @throws ReceiverConfigError (as a rejection) `invalid_secret`; `unknown_option`; `invalid_option` for an invalid
+ * @throws ConfigError (as a rejection) `invalid_secret`; `unknown_option`; `invalid_option` for an invalid
  *   option, and for an event without a JSON form, such as undefined or a function
  *
  * @example
@@ -89,7 +90,7 @@ export async function signedDelivery(
  * Creates the delivery that `signedDelivery` creates, as a web-standard `Request`:
  * `receiver.fetch(await signedRequest({ type: "email.sent" }))`.
  *
- * @throws ReceiverConfigError (as a rejection) with the codes of `signedDelivery`
+ * @throws ConfigError (as a rejection) with the codes of `signedDelivery`
  *
  * @example
  * ```ts

@@ -1,4 +1,5 @@
-import { headerNames, sign, type MaybePromise, type SecretKey } from "@svc-webhooks/core";
+import { sign, type MaybePromise, type SecretKey } from "@svc-webhooks/core";
+import { headerNames } from "@svc-webhooks/core/adapter";
 import { service, type SignatureForm } from "@svc-webhooks/schemes/senders";
 
 /** The values with which a delivery is signed again. */

@@ -1,4 +1,5 @@
-import { assertValid, type SecretKey } from "@svc-webhooks/core";
+import type { SecretKey } from "@svc-webhooks/core";
+import { assertValid } from "@svc-webhooks/core/adapter";
 import { splitAtSignature } from "@svc-webhooks/schemes/senders";
 import { assertDelivery } from "./assert-delivery.js";
 import type { SignedDelivery } from "./delivery.js";
@@ -94,7 +95,7 @@ const beyondTolerance = 86_401_000;
  * Functions that change a signed delivery, from the service or another sender. Each function returns, or resolves to, a
  * new delivery with one change, for `receive()`, `fetch` and `node:http`.
  *
- * @throws ReceiverConfigError `invalid_option` (as a rejection if the function returns a promise) for anything but an
+ * @throws ConfigError `invalid_option` (as a rejection if the function returns a promise) for anything but an
  *   awaited result of `signedDelivery`, and for a sender that does not send the part to change, such as a signed time
  *
  * @example

@@ -118,7 +118,7 @@ test.each<readonly [string, string, unknown]>([
   ["invalid_option", "plan.claim[*].lies", { claim: { "*": { fails: "after", lies: true } } }],
   ["invalid_option", "plan.claim[1].error", { claim: { 1: { error: new Error("x") } } }],
 ])("refuses with %s %s", (code, option, plan) => {
-  const refused = { name: "ReceiverConfigError", code, option };
+  const refused = { name: "ConfigError", code, option };
   const build = () => faultyStore(memoryStore(), plan as FaultPlan);
   expect(build).toThrow(expect.objectContaining(refused) as Error);
 });

@@ -16,7 +16,7 @@ describe.each([
     [cyclic, "`event` is a value without a JSON form (object)."],
   ])("refuses an event without a body: %s", async (event, message) => {
     await expect(create(event)).rejects.toMatchObject({
-      name: "ReceiverConfigError",
+      name: "ConfigError",
       code: "invalid_option",
       option: "event",
       message: expect.stringContaining(message) as string,
@@ -39,7 +39,7 @@ describe.each([
     ["whsec_own", "invalid_option", "options"],
   ])("refuses the options %j", async (options, code, option) => {
     await expect(create({}, options as never)).rejects.toMatchObject({
-      name: "ReceiverConfigError",
+      name: "ConfigError",
       code,
       option,
     });

@@ -1,4 +1,4 @@
-import { assertValid } from "@svc-webhooks/core";
+import { assertValid } from "@svc-webhooks/core/adapter";
 import { assertQuery, entryOf } from "@svc-webhooks/core/engine";
 import type { InboxAdmin, InboxEntry, InboxState } from "@svc-webhooks/core/inbox";
 import { release } from "./release.js";

@@ -1,4 +1,5 @@
-import { codeOf, type MaybePromise } from "@svc-webhooks/core";
+import type { MaybePromise } from "@svc-webhooks/core";
+import { codeOf } from "@svc-webhooks/core/adapter";
 import { roomGuard, within } from "@svc-webhooks/core/engine";
 import { errorText } from "@svc-webhooks/core/inbox";
 import type { QueueLike } from "../queue-like.js";

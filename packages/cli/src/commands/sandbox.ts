@@ -1,4 +1,4 @@
-import { codeOf } from "@svc-webhooks/core";
+import { codeOf } from "@svc-webhooks/core/adapter";
 import { commandOptions, runCommand } from "@svc-webhooks/sandbox/command";
 import { command } from "../command.js";
 import { UsageError } from "../errors.js";

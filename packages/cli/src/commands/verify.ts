@@ -1,4 +1,5 @@
-import { headerNames, verify as verdictOf } from "@svc-webhooks/core";
+import { verify as verdictOf } from "@svc-webhooks/core";
+import { headerNames } from "@svc-webhooks/core/adapter";
 import { explain, type Explanation } from "@svc-webhooks/explain";
 import {
   explainRequest,

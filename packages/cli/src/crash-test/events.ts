@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { headerNames, sign } from "@svc-webhooks/core";
+import { sign } from "@svc-webhooks/core";
+import { headerNames } from "@svc-webhooks/core/adapter";
 import { service, type Sender } from "@svc-webhooks/schemes/senders";
 import { bodiesOf } from "../doctor/bodies.js";
 import { eventIdOf } from "../doctor/probe.js";

@@ -37,7 +37,7 @@ export interface Diagnosis extends Examination {
 /**
  * Sends forged and genuine deliveries to a receiver, and finds its mistakes.
  *
- * @throws ReceiverConfigError (as a rejection) `invalid_secret` for a secret that a receiver would refuse, or that
+ * @throws ConfigError (as a rejection) `invalid_secret` for a secret that a receiver would refuse, or that
  *   cannot sign for `scheme`; after an abort, the reason of `signal`
  */
 export async function diagnose({

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { headerNames } from "@svc-webhooks/core";
+import { headerNames } from "@svc-webhooks/core/adapter";
 import { service, type Sender } from "@svc-webhooks/schemes/senders";
 import { tamper, type SignedDelivery } from "@svc-webhooks/testing";
 import {

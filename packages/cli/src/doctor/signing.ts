@@ -1,4 +1,4 @@
-import { headerNames } from "@svc-webhooks/core";
+import { headerNames } from "@svc-webhooks/core/adapter";
 import { explain } from "@svc-webhooks/explain";
 import { service, type Sender } from "@svc-webhooks/schemes/senders";
 import { signedDelivery, tamper, type SignedDelivery } from "@svc-webhooks/testing";

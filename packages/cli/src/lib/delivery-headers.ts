@@ -1,4 +1,4 @@
-import { headerNames } from "@svc-webhooks/core";
+import { headerNames } from "@svc-webhooks/core/adapter";
 import { service, type Sender } from "@svc-webhooks/schemes/senders";
 import type { HeaderList } from "./target.js";
 

@@ -1,4 +1,4 @@
-import { codeOf } from "@svc-webhooks/core";
+import { codeOf } from "@svc-webhooks/core/adapter";
 import type { InboxAdmin } from "@svc-webhooks/core/inbox";
 import type { Context, ExitCode } from "../command.js";
 import { Failure, UsageError } from "../errors.js";

@@ -1,4 +1,4 @@
-import { headerNames } from "@svc-webhooks/core";
+import { headerNames } from "@svc-webhooks/core/adapter";
 import { explain } from "@svc-webhooks/explain";
 import { explainRequest, type RequestExplanation } from "@svc-webhooks/explain/senders";
 import { service, type Sender } from "@svc-webhooks/schemes/senders";

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { answer, codeOf, type OutcomeCode, type Secret } from "@svc-webhooks/core";
+import { answer, type OutcomeCode, type Secret } from "@svc-webhooks/core";
+import { codeOf } from "@svc-webhooks/core/adapter";
 import type { Judgement } from "@svc-webhooks/explain/senders";
 import { readRawBody } from "@svc-webhooks/node";
 import type { Sender } from "@svc-webhooks/schemes/senders";

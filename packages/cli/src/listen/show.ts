@@ -1,4 +1,4 @@
-import { headerNames } from "@svc-webhooks/core";
+import { headerNames } from "@svc-webhooks/core/adapter";
 import type { Judgement, SenderMistake } from "@svc-webhooks/explain/senders";
 import type { Context } from "../command.js";
 import { headerOf } from "../lib/delivery-headers.js";

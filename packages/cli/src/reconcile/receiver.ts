@@ -1,5 +1,6 @@
 import { setTimeout } from "node:timers/promises";
-import { codeOf, type Receiver, type ReceiverConfigError } from "@svc-webhooks/core";
+import type { Receiver, ConfigError } from "@svc-webhooks/core";
+import { codeOf } from "@svc-webhooks/core/adapter";
 import { Failure, UsageError } from "../errors.js";
 import { causeOf, exportOf, loadModule } from "../lib/module.js";
 
@@ -30,7 +31,7 @@ const systemTime: Time = {
  * Imports the receiver of `--receiver`, and reads a record that does not exist, so that a store that cannot be read is
  * reported before the service is called.
  *
- * @throws UsageError, Failure, ReceiverConfigError or the reason of `signal` (as rejections)
+ * @throws UsageError, Failure, ConfigError or the reason of `signal` (as rejections)
  */
 export async function loadRecords(
   file: string,
@@ -73,7 +74,7 @@ function isReceiver(value: unknown): value is Records {
  */
 function storeFailure(error: unknown, file: string): unknown {
   const code = codeOf(error);
-  if (code === "invalid_option" && (error as ReceiverConfigError).option === "body") {
+  if (code === "invalid_option" && (error as ConfigError).option === "body") {
     return new Failure(
       "missing_body",
       `The receiver of --receiver ${file} finds a record by the body of its delivery (dedupeBy), and the service does not list bodies.`,

@@ -1,5 +1,5 @@
 import { isSvcError, type Client, type SvcError, type WebhookEvent } from "@svc-webhooks/client";
-import { codeOf } from "@svc-webhooks/core";
+import { codeOf } from "@svc-webhooks/core/adapter";
 import { reconcile, type ReconcileReport } from "@svc-webhooks/core/reconcile";
 import { Failure } from "../errors.js";
 import type { Progress } from "../lib/terminal/progress.js";

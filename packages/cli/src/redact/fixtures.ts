@@ -1,4 +1,5 @@
-import { headerNames, sign as signatureOf } from "@svc-webhooks/core";
+import { sign as signatureOf } from "@svc-webhooks/core";
+import { headerNames } from "@svc-webhooks/core/adapter";
 import { service, type Sender } from "@svc-webhooks/schemes/senders";
 import type { Captured } from "../lib/capture.js";
 import { verifierOf } from "../schemes/verifier.js";

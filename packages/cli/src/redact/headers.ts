@@ -1,4 +1,4 @@
-import { headerNames } from "@svc-webhooks/core";
+import { headerNames } from "@svc-webhooks/core/adapter";
 import { isIdText, isTypeName } from "../lib/field-name.js";
 import type { HeaderList } from "../lib/target.js";
 import type { Redactor } from "./redactor.js";

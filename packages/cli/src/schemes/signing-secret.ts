@@ -8,7 +8,7 @@ import { requireSecret } from "../lib/secret.js";
  * `keyBytes`.
  *
  * @param name the secret's name in the text of an error
- * @throws ReceiverConfigError `invalid_secret` for a secret that the scheme refuses
+ * @throws ConfigError `invalid_secret` for a secret that the scheme refuses
  */
 export const keyOf = (scheme: Scheme, secret: string, name = "secret"): string | Uint8Array =>
   scheme.keyBytes?.(secret, name) ?? secret;
@@ -17,7 +17,7 @@ export const keyOf = (scheme: Scheme, secret: string, name = "secret"): string |
  * Reads the secret that signs: the receiver's secret, or the sender's private key if the receiver has a public key.
  *
  * @throws UsageError (as a rejection) if it is missing or cannot be read
- * @throws ReceiverConfigError (as a rejection) `invalid_secret` for a secret that the receiver would refuse. A private
+ * @throws ConfigError (as a rejection) `invalid_secret` for a secret that the receiver would refuse. A private
  *   key is not checked
  */
 export async function requireSigningSecret(
@@ -29,7 +29,7 @@ export async function requireSigningSecret(
   return secret;
 }
 
-/** @throws ReceiverConfigError (as a rejection) `invalid_secret`, like {@link requireSigningSecret} */
+/** @throws ConfigError (as a rejection) `invalid_secret`, like {@link requireSigningSecret} */
 export async function assertSigningSecret(secret: string, { scheme, key }: Sender): Promise<void> {
   if (key !== "public") await sign("", keyOf(scheme, secret));
 }

@@ -1,4 +1,5 @@
-import { headerNames, sign } from "@svc-webhooks/core";
+import { sign } from "@svc-webhooks/core";
+import { headerNames } from "@svc-webhooks/core/adapter";
 import { senders, service } from "@svc-webhooks/schemes/senders";
 import type { Context } from "../command.js";
 import { UsageError } from "../errors.js";
@@ -43,7 +44,7 @@ function noteOther({ note }: SourceContext): (captured: Captured) => void {
  * Resolves to the source that the options select. With `--resign`, its headers contain a new signature.
  *
  * @throws UsageError (as a rejection) for `--resign` without a readable secret, and for a secret without `--resign`
- * @throws ReceiverConfigError (as a rejection) `invalid_secret` for a secret that the receiver would refuse. A private
+ * @throws ConfigError (as a rejection) `invalid_secret` for a secret that the receiver would refuse. A private
  *   key is not checked
  */
 export async function sourceOf(context: SourceContext): Promise<Source> {

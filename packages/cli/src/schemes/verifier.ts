@@ -1,4 +1,5 @@
-import { headerNames, verify, type Secret } from "@svc-webhooks/core";
+import { verify, type Secret } from "@svc-webhooks/core";
+import { headerNames } from "@svc-webhooks/core/adapter";
 import { judgeRequest, type Judgement } from "@svc-webhooks/explain/senders";
 import { service, type Sender } from "@svc-webhooks/schemes/senders";
 import { headerOf } from "../lib/delivery-headers.js";

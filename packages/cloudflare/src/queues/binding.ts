@@ -1,4 +1,4 @@
-import { assertValid } from "@svc-webhooks/core";
+import { assertValid } from "@svc-webhooks/core/adapter";
 import type { QueueLike } from "./queue-like.js";
 
 /** Returns a queue binding. Throws if it is not a queue, for example because wrangler.jsonc does not bind its name. */

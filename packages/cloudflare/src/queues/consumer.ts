@@ -1,4 +1,5 @@
-import { codeOf, type Receiver } from "@svc-webhooks/core";
+import type { Receiver } from "@svc-webhooks/core";
+import { codeOf } from "@svc-webhooks/core/adapter";
 import { runJob, type RetryDelays } from "@svc-webhooks/core/inbox";
 import { bindingOf } from "./binding.js";
 import { letterOf } from "./dead-letter.js";

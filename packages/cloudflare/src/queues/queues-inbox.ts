@@ -1,5 +1,6 @@
-import { assertOptions, assertValid, type Receiver } from "@svc-webhooks/core";
-import { assertWhole, inboxFor, retryDelays, type Inbox } from "@svc-webhooks/core/inbox";
+import type { Receiver } from "@svc-webhooks/core";
+import { assertOptions, assertValid } from "@svc-webhooks/core/adapter";
+import { assertWhole, defineInbox, retryDelays, type Inbox } from "@svc-webhooks/core/inbox";
 import { consume, longestDelayMs } from "./consumer.js";
 import { enqueueIn, maxBodyBytes } from "./enqueue.js";
 import type { QueuesConsumerOptions, QueuesInboxOptions } from "./options.js";
@@ -20,7 +21,7 @@ export interface QueuesInbox extends Inbox {
    * each one that failed, and sends dead letters to the queue `dead` as {@link DeadLetter}. A dead message is
    * acknowledged only once its dead letter is stored. `receiver` needs a store that all isolates share.
    *
-   * @throws ReceiverConfigError `invalid_option`, `unknown_option`
+   * @throws ConfigError `invalid_option`, `unknown_option`
    */
   consumer(receiver: Pick<Receiver, "resume">, options: QueuesConsumerOptions): QueuesConsumer;
 }
@@ -29,7 +30,7 @@ export interface QueuesInbox extends Inbox {
  * Stores deliveries in a queue of Cloudflare Queues, and runs their handlers in its consumer. `queue` returns the
  * binding of the queue; it is called for each delivery that is stored.
  *
- * @throws ReceiverConfigError `invalid_option` if `queue` is not a function, or an option is invalid; `unknown_option`
+ * @throws ConfigError `invalid_option` if `queue` is not a function, or an option is invalid; `unknown_option`
  *
  * @example
  * ```ts
@@ -107,5 +108,5 @@ export function queuesInbox(queue: () => QueueLike, options: QueuesInboxOptions 
       return (batch) => consume(receiver, batch, { retry, dead, waitMs, logger });
     },
   };
-  return Object.assign(inboxFor(enqueueIn(queue), { maxBodyBytes }), members);
+  return Object.assign(defineInbox(enqueueIn(queue), { maxBodyBytes }), members);
 }

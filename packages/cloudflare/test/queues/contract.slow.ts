@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
-import { codeOf, parseDelivery, type Receiver, type ResumeOptions } from "@svc-webhooks/core";
+import { parseDelivery, type Receiver, type ResumeOptions } from "@svc-webhooks/core";
+import { codeOf } from "@svc-webhooks/core/adapter";
 import type { InboxJob } from "@svc-webhooks/core/inbox";
 import { gate } from "@svc-webhooks/kit/gate";
 import { bundled } from "@svc-webhooks/kit/launch";

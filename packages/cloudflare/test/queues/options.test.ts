@@ -1,4 +1,4 @@
-import { createReceiver, ReceiverConfigError } from "@svc-webhooks/core";
+import { createReceiver, ConfigError } from "@svc-webhooks/core";
 import { expect, test } from "vitest";
 import { queuesInbox } from "../../src/queues.js";
 
@@ -19,7 +19,7 @@ test.each<[unknown, unknown, string, string]>([
   [queue, { retry: { mostMs: 43_200_001 } }, "invalid_option", "retry.mostMs"],
 ])("refuses the queue %o with the options %j", (given, options, code, option) => {
   const build = () => queuesInbox(given as never, options as object);
-  expect(build).toThrow(ReceiverConfigError);
+  expect(build).toThrow(ConfigError);
   expect(build).toThrow(expect.objectContaining({ code, option }) as Error);
 });
 
@@ -35,7 +35,7 @@ test.each<[unknown, unknown, string, string]>([
   [receiver, { dead: queue, logger: {} }, "invalid_option", "logger"],
 ])("refuses a consumer of %j with the options %j", (given, options, code, option) => {
   const build = () => queuesInbox(queue).consumer(given as never, options as never);
-  expect(build).toThrow(ReceiverConfigError);
+  expect(build).toThrow(ConfigError);
   expect(build).toThrow(expect.objectContaining({ code, option }) as Error);
 });
 

@@ -37,7 +37,7 @@ export interface SecretReader {
 /**
  * Returns a reader of the active secrets.
  *
- * @throws ReceiverConfigError `invalid_secret`, `unknown_option`; if `source` is a function, `read` throws or rejects
+ * @throws ConfigError `invalid_secret`, `unknown_option`; if `source` is a function, `read` throws or rejects
  *   with them instead
  */
 export function secretReader(source: SecretSource, clock: Clock, scheme?: Scheme): SecretReader {
@@ -104,7 +104,7 @@ export function unexpired(secrets: readonly KnownSecret[], now: number): readonl
  *
  * @param path the name of the option in errors
  * @param copyOf returns the bytes of a key that is already known, otherwise undefined; default: none is known
- * @throws ReceiverConfigError `invalid_secret`, `unknown_option`
+ * @throws ConfigError `invalid_secret`, `unknown_option`
  */
 export function parseSecrets(
   secrets: Secrets,
@@ -171,7 +171,7 @@ const importedOf = (secret: KnownSecret) =>
 const plausibleSecret =
   /^(?!["'`]|(whsec_)?(undefined|null|nan|\[[\w ]+]|x{3,}|<.*>|\$(\{.*|[a-z_]+)|your[-_]\D*|(change|replace).?me|todo|placeholder|%\w+%|\{\{.*|[.\u2026].*|.*(\u2026|(=whsec_|\*{4}).*))?$)\S(.*[^\s"'`])?$/i;
 
-/** @throws ReceiverConfigError `invalid_secret` */
+/** @throws ConfigError `invalid_secret` */
 export function keyBytes(key: SecretKey, path = "secret", scheme?: Scheme): Uint8Array {
   const bytes = (scheme?.keyBytes ?? toBytes)(key, path);
   assertOption(

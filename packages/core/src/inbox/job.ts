@@ -76,9 +76,9 @@ function textOf(bytes: Uint8Array): string | undefined {
  * @example
  * ```ts
  * import { createReceiver } from "@svc-webhooks/core";
- * import { inboxFor, traceOf } from "@svc-webhooks/core/inbox";
+ * import { defineInbox, traceOf } from "@svc-webhooks/core/inbox";
  *
- * const inbox = inboxFor(async (job) => console.log("stored", job.key, job.trace));
+ * const inbox = defineInbox(async (job) => console.log("stored", job.key, job.trace));
  * inbox.around = (store) => store("the id of a trace");
  *
  * export const receiver = createReceiver({

@@ -22,7 +22,7 @@ function assertCount(value: number | undefined, option: string, least: number): 
 /**
  * For queues: validates the parameter of `InboxAdmin.list`.
  *
- * @throws ReceiverConfigError `invalid_option`, `unknown_option`
+ * @throws ConfigError `invalid_option`, `unknown_option`
  *
  * @example
  * ```ts
@@ -52,7 +52,7 @@ export function assertQuery(query: InboxQuery): void {
 /**
  * For queues: validates the parameter of `InboxAdmin.release`.
  *
- * @throws ReceiverConfigError `invalid_option`, `unknown_option`
+ * @throws ConfigError `invalid_option`, `unknown_option`
  *
  * @example
  * ```ts
@@ -85,7 +85,7 @@ const countEveryMs = 200;
  * @param letters returns the dead letters of this type that exist at the start, oldest first. Letters that die again
  *   are not included
  * @param countFailed returns how many of the released jobs have failed again
- * @throws ReceiverConfigError for the same reasons as {@link assertRelease}
+ * @throws ConfigError for the same reasons as {@link assertRelease}
  *
  * @example
  * ```ts
@@ -207,7 +207,7 @@ export function assertPartition(partition: unknown): asserts partition is string
 /**
  * For queues: asserts that an option is a valid queue name. `<name>.dead` is reserved for its dead letters.
  *
- * @throws ReceiverConfigError `invalid_option`
+ * @throws ConfigError `invalid_option`
  *
  * @example
  * ```ts

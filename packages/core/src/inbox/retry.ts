@@ -45,7 +45,7 @@ export const longestRetryMs = 86_400_000;
 /**
  * For queues: validates the option `retry`, and returns its values and the delays that follow from them.
  *
- * @throws ReceiverConfigError `invalid_option`, `unknown_option`
+ * @throws ConfigError `invalid_option`, `unknown_option`
  *
  * @example
  * ```ts
@@ -79,7 +79,7 @@ export function retryDelays(retry: RetryOptions = {}, limits: RetryLimits = {}):
 /**
  * For queues: asserts that an option is a whole number in a range.
  *
- * @throws ReceiverConfigError `invalid_option`
+ * @throws ConfigError `invalid_option`
  *
  * @example
  * ```ts

@@ -143,7 +143,7 @@ const timeoutTable: OptionTable<Complete<StoreTimeouts>> = {
 /**
  * Validates options and applies their defaults.
  *
- * @throws ReceiverConfigError with any of its codes
+ * @throws ConfigError with any of its codes
  */
 export function resolveOptions(options: ReceiverOptions<EventSchemas>): Config {
   const given = readOptions(options, optionTable);

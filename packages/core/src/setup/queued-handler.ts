@@ -9,7 +9,7 @@ export type EnqueueContext = Omit<DeliveryContext, "dedupe" | "run" | "fence" | 
 export interface StoreInQueue {
   /** Stores a delivery in a queue. Resolves when the queue has stored it. */
   (event: AnyEvent, context: EnqueueContext, call: DeadlineCall): MaybePromise<unknown>;
-  /** Throws a `ReceiverConfigError` if the queue cannot store every delivery that these options accept. */
+  /** Throws a `ConfigError` if the queue cannot store every delivery that these options accept. */
   readonly check?: ((options: Pick<Required<CommonOptions>, "maxBodyBytes">) => void) | undefined;
 }
 

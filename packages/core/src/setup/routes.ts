@@ -21,7 +21,7 @@ export interface Routes {
 /**
  * Groups handlers by the kind of their keys, and lets the handlers' queues check the options.
  *
- * @throws ReceiverConfigError `invalid_handler`, `invalid_option`
+ * @throws ConfigError `invalid_handler`, `invalid_option`
  */
 export function parseRoutes(
   on: RouteTable,

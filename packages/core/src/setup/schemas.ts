@@ -8,7 +8,7 @@ export type Schemas = ReadonlyMap<string, StandardSchemaV1>;
 /**
  * Validates the option `events` and returns the schemas by event type.
  *
- * @throws ReceiverConfigError `invalid_option`
+ * @throws ConfigError `invalid_option`
  */
 export function parseSchemas(events: EventSchemas): Schemas {
   const schemas = Object.entries(events);

@@ -33,7 +33,7 @@ export const hasMethods =
  * Returns the options with their defaults, checked in the order of the table.
  *
  * @param path the option that has these members; default: none
- * @throws ReceiverConfigError `unknown_option`, `invalid_option`
+ * @throws ConfigError `unknown_option`, `invalid_option`
  */
 export function readOptions<Options>(
   options: object,

@@ -1,33 +1,33 @@
 import { explain } from "#texts";
-import { ReceiverConfigError, type ReceiverConfigErrorCode } from "../errors.js";
+import { ConfigError, type ConfigErrorCode } from "../errors.js";
 import { isObject } from "../lib/is-object.js";
 
 /**
- * Throws a `ReceiverConfigError` unless `ok`. The text depends on the code and the option; of `found`, it shows only
+ * Throws a `ConfigError` unless `ok`. The text depends on the code and the option; of `found`, it shows only
  * numbers and option names.
  */
 export function assertOption(
   ok: unknown,
-  code: ReceiverConfigErrorCode,
+  code: ConfigErrorCode,
   option: string,
   found?: unknown,
   min?: number,
   max?: number,
 ): asserts ok {
-  if (!ok) throw new ReceiverConfigError(code, option, explain(code, option, found, min, max));
+  if (!ok) throw new ConfigError(code, option, explain(code, option, found, min, max));
 }
 
 /**
  * For adapters and stores: asserts that `options` is an object whose members are all in `names`, because a misspelled
  * option would otherwise be ignored silently. `path` is the option that has these members; default: none.
  *
- * @throws ReceiverConfigError `invalid_option` if it is not an object, `unknown_option` for another
+ * @throws ConfigError `invalid_option` if it is not an object, `unknown_option` for another
  *   member
  *
  * @example
  * ```ts
  * import assert from "node:assert/strict";
- * import { assertOptions } from "@svc-webhooks/core";
+ * import { assertOptions } from "@svc-webhooks/core/adapter";
  *
  * assertOptions({ prefix: "a:" }, ["prefix"]);
  * assert.throws(() => assertOptions({ prefx: "a:" }, ["prefix"]), {

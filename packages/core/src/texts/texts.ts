@@ -1,9 +1,9 @@
-import type { ReceiverConfigErrorCode } from "../errors.js";
+import type { ConfigErrorCode } from "../errors.js";
 import type { OutcomeCode, Warning } from "../outcome.js";
 import type { Scheme } from "../scheme.js";
 
 /**
- * Returns the text of a `ReceiverConfigError`: the problem, its likely cause and the fix. `found` is the refused value,
+ * Returns the text of a `ConfigError`: the problem, its likely cause and the fix. `found` is the refused value,
  * which may be a key, so only a number is quoted; with `unknown_option`, it is the list of valid names. `min` and `max`
  * are the limits of a number.
  *
@@ -11,7 +11,7 @@ import type { Scheme } from "../scheme.js";
  * whose size is limited, leave the explanations out.
  */
 export type Explain = (
-  code: ReceiverConfigErrorCode,
+  code: ConfigErrorCode,
   option: string,
   found?: unknown,
   min?: number,

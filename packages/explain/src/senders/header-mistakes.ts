@@ -1,4 +1,4 @@
-import { headerNames } from "@svc-webhooks/core";
+import { headerNames } from "@svc-webhooks/core/adapter";
 import { senders, type SenderName } from "@svc-webhooks/schemes/senders";
 import { toHex, utf8 } from "../search/bytes.js";
 import { headerOf, type Arrived } from "./arrived.js";

@@ -26,7 +26,7 @@ const mostBytes = 104_857_600;
  * Passes a request to a receiver whose only handler does nothing. Each call creates a new receiver, so a copy of a
  * request is not a duplicate.
  *
- * @throws ReceiverConfigError (as a rejection) for a secret that the scheme refuses
+ * @throws ConfigError (as a rejection) for a secret that the scheme refuses
  */
 export async function judge(scheme: Scheme, secret: Secrets, arrived: Arrived): Promise<Judgement> {
   const detailsByCode = new Map<string, string>();

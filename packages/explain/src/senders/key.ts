@@ -6,7 +6,7 @@ import { isEqual, utf8 } from "../search/bytes.js";
  * be found; otherwise the bytes.
  *
  * @param name the secret's name in the text of an error
- * @throws ReceiverConfigError `invalid_secret` for a secret that the scheme refuses
+ * @throws ConfigError `invalid_secret` for a secret that the scheme refuses
  */
 export function keyOf(scheme: Scheme, secret: string, name = "secret"): string | Uint8Array {
   const key = scheme.keyBytes?.(secret, name);

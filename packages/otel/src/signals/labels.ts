@@ -1,4 +1,4 @@
-import { codeOf } from "@svc-webhooks/core";
+import { codeOf } from "@svc-webhooks/core/adapter";
 
 const other = "_OTHER";
 

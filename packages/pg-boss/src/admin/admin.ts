@@ -1,4 +1,4 @@
-import { assertValid } from "@svc-webhooks/core";
+import { assertValid } from "@svc-webhooks/core/adapter";
 import { assertQuery, entryOf } from "@svc-webhooks/core/engine";
 import {
   errorText,

@@ -1,4 +1,4 @@
-import { assertValid } from "@svc-webhooks/core";
+import { assertValid } from "@svc-webhooks/core/adapter";
 import { assertQueueName } from "@svc-webhooks/core/engine";
 import { assertWhole, longestRetryMs, retryDelays } from "@svc-webhooks/core/inbox";
 import type { PgBossInboxOptions } from "../options.js";

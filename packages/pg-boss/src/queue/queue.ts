@@ -1,4 +1,5 @@
-import { assertValid, WebhookError, type AnyEvent } from "@svc-webhooks/core";
+import { WebhookError, type AnyEvent } from "@svc-webhooks/core";
+import { assertValid } from "@svc-webhooks/core/adapter";
 import type { InboxEntry, RetryDelays } from "@svc-webhooks/core/inbox";
 import type { BossQueue, BossQueueSettings, PgBossLike } from "../pg-boss-like.js";
 import { databaseOf, operatorMs, replyTo } from "./replies.js";

@@ -1,4 +1,5 @@
-import { codeOf, WebhookError } from "@svc-webhooks/core";
+import { WebhookError } from "@svc-webhooks/core";
+import { codeOf } from "@svc-webhooks/core/adapter";
 import { within } from "@svc-webhooks/core/engine";
 import { errorText } from "@svc-webhooks/core/inbox";
 import type { BossDatabase, PgBossLike } from "../pg-boss-like.js";

@@ -1,4 +1,4 @@
-import { codeOf } from "@svc-webhooks/core";
+import { codeOf } from "@svc-webhooks/core/adapter";
 import type { PgBossLike } from "../pg-boss-like.js";
 
 /** The longest pause between two attempts to start, in milliseconds. */

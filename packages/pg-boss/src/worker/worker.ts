@@ -1,4 +1,5 @@
-import { assertOptions, assertValid, codeOf, type Receiver } from "@svc-webhooks/core";
+import type { Receiver } from "@svc-webhooks/core";
+import { assertOptions, assertValid, codeOf } from "@svc-webhooks/core/adapter";
 import { within } from "@svc-webhooks/core/engine";
 import { assertWhole, errorText } from "@svc-webhooks/core/inbox";
 import type { InboxWorker, WorkOptions } from "../inbox-worker.js";

@@ -30,7 +30,7 @@ interface Session<Tx> {
  * store sends its own statements directly through the driver, so Drizzle does not log them.
  *
  * @param sql from the `drizzle-orm` package
- * @throws ReceiverConfigError `invalid_option`: `db` is not a Drizzle database, is a transaction, or uses a single
+ * @throws ConfigError `invalid_option`: `db` is not a Drizzle database, is a transaction, or uses a single
  *   connection
  *
  * @example

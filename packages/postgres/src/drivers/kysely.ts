@@ -35,7 +35,7 @@ interface Pluggable {
  *
  * @param CompiledQuery from the `kysely` package
  * @param pool the pool of Kysely's dialect, if it uses pg. The store's own statements use it directly
- * @throws ReceiverConfigError `invalid_option`: `db` is not a Kysely instance or is a transaction, or `pool` is a
+ * @throws ConfigError `invalid_option`: `db` is not a Kysely instance or is a transaction, or `pool` is a
  *   single connection. `transaction` rejects with it if Kysely has only one connection
  *
  * @example

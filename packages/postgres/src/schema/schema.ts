@@ -1,4 +1,4 @@
-import { assertValid } from "@svc-webhooks/core";
+import { assertValid } from "@svc-webhooks/core/adapter";
 import file from "../../schema.sql?raw";
 
 /** The name of the schema in `schema.sql`. */
@@ -36,7 +36,7 @@ export const functionNames: readonly string[] = Object.keys(signatures);
 /**
  * Returns the SQL statements that use a schema.
  *
- * @throws ReceiverConfigError `invalid_option` if the name is not allowed
+ * @throws ConfigError `invalid_option` if the name is not allowed
  */
 export function schemaOf(name: string = defaultSchema): Schema {
   assertValid(

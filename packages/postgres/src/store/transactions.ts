@@ -1,4 +1,5 @@
-import { assertValid, ReceiverConfigError, WebhookError } from "@svc-webhooks/core";
+import { ConfigError, WebhookError } from "@svc-webhooks/core";
+import { assertValid } from "@svc-webhooks/core/adapter";
 import { firstStatement, unlessEnded, type Database } from "../database.js";
 import { explainedWork, isEnded } from "../errors.js";
 import { NotedPromise } from "./noted-promise.js";
@@ -133,7 +134,7 @@ export function createTransactions(
   };
 }
 
-/** Returns the statement that completes a run. @throws ReceiverConfigError, or TypeError `not_claimed` */
+/** Returns the statement that completes a run. @throws ConfigError, or TypeError `not_claimed` */
 function finishOf(schema: Schema, context: RunIdentity): Statement {
   // Both are checked, because JavaScript callers may pass anything, and a copy of the context lacks its getters.
   const { idempotencyKey, fence } = Object(context) as Partial<RunIdentity>;
@@ -162,7 +163,7 @@ async function rejecting<Result>(
 }
 
 const notAContext = () =>
-  new ReceiverConfigError(
+  new ConfigError(
     "invalid_option",
     "context",
     "Pass the handler's own `context`, not a copy of it: store.transaction(context, (tx) => ...).",

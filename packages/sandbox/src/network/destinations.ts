@@ -1,4 +1,4 @@
-import { assertValid } from "@svc-webhooks/core";
+import { assertValid } from "@svc-webhooks/core/adapter";
 import type { Ledger } from "../assumptions/ledger.js";
 import { inProcess, type Handler } from "./in-process.js";
 import { networkTransport, type Transport } from "./transport.js";

@@ -26,7 +26,7 @@ const version = 2;
  * its mode. With `synchronous=NORMAL` and a write-ahead log (WAL), the data survives a crash of the process at any
  * moment; a crash of the machine may lose the last transactions.
  *
- * @throws ReceiverConfigError `invalid_option` if there is no SQLite
+ * @throws ConfigError `invalid_option` if there is no SQLite
  * @throws Error with the path, the reason and the fix if the file cannot be used, for example because another process
  *   has it open
  */

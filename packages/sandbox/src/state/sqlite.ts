@@ -1,5 +1,5 @@
 import { createRequire } from "node:module";
-import { assertValid } from "@svc-webhooks/core";
+import { assertValid } from "@svc-webhooks/core/adapter";
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -26,7 +26,7 @@ const name = "@photostructure/sqlite";
  * Loads SQLite: the optional package if it is installed, which runs on all supported versions of Node, or else
  * `node:sqlite`, which Node has from 22.13.
  *
- * @throws ReceiverConfigError `invalid_option` if there is neither, with the command that installs the package
+ * @throws ConfigError `invalid_option` if there is neither, with the command that installs the package
  */
 export function loadSqlite(): Sqlite {
   const require = createRequire(import.meta.url);

@@ -1,4 +1,5 @@
-import { assertOptions, assertValid, type MaybePromise, type SignedBody } from "@svc-webhooks/core";
+import type { MaybePromise, SignedBody } from "@svc-webhooks/core";
+import { assertOptions, assertValid } from "@svc-webhooks/core/adapter";
 import { fromBase64 } from "./base64.js";
 import { utf8 } from "./bytes.js";
 import { base64Of, hexOf, type ReadDigest } from "./digests.js";
@@ -91,7 +92,7 @@ const isKeyOf = (table: object, value: unknown) =>
 const check = (ok: unknown, option: string, text: string) =>
   assertValid(ok, option, `\`${option}\` ${text}`);
 
-/** @throws ReceiverConfigError `invalid_option`, `unknown_option` */
+/** @throws ConfigError `invalid_option`, `unknown_option` */
 export function assertHmacOptions(options: HmacOptions): void {
   assertOptions(options, [
     "name",

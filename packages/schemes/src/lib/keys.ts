@@ -1,12 +1,12 @@
-import { ReceiverConfigError, type SecretKey } from "@svc-webhooks/core";
+import { ConfigError, type SecretKey } from "@svc-webhooks/core";
 import { utf8 } from "./bytes.js";
 
 /**
- * Throws a ReceiverConfigError `invalid_secret` unless `ok` is true. `text` continues the sentence that begins with the
+ * Throws a ConfigError `invalid_secret` unless `ok` is true. `text` continues the sentence that begins with the
  * option's name. It states the cause and the fix, and never contains the key.
  */
 export function assertKey(ok: unknown, option: string, text: string): asserts ok {
-  if (!ok) throw new ReceiverConfigError("invalid_secret", option, `\`${option}\` ${text}`);
+  if (!ok) throw new ConfigError("invalid_secret", option, `\`${option}\` ${text}`);
 }
 
 /**

@@ -1,4 +1,5 @@
-import { assertOptions, assertValid, type Inspection } from "@svc-webhooks/core";
+import type { Inspection } from "@svc-webhooks/core";
+import { assertOptions, assertValid } from "@svc-webhooks/core/adapter";
 
 /** The options of a scheme whose signature contains a time. */
 export interface TimedOptions {
@@ -15,7 +16,7 @@ export interface TimedOptions {
  * @param names the scheme's other options
  * @param byDefault the default tolerance, in milliseconds
  * @param most the longest tolerance that the scheme allows, in milliseconds
- * @throws ReceiverConfigError `invalid_option`, `unknown_option`
+ * @throws ConfigError `invalid_option`, `unknown_option`
  */
 export function toleranceOf(
   options: TimedOptions,

@@ -80,7 +80,7 @@ export const linearSigner: Signer = async (body, { secret, deliveryId = crypto.r
 /**
  * Returns the signer for a sender that `hmac(options)` describes. The names of the headers are in lower case.
  *
- * @throws ReceiverConfigError `invalid_option`, `unknown_option`
+ * @throws ConfigError `invalid_option`, `unknown_option`
  *
  * @example
  * ```ts

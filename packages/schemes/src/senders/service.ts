@@ -1,4 +1,5 @@
-import { headerNames, sign, type Scheme } from "@svc-webhooks/core";
+import { sign, type Scheme } from "@svc-webhooks/core";
+import { headerNames } from "@svc-webhooks/core/adapter";
 import { hexDigest } from "../lib/digests.js";
 import { importHmacKey, type HmacClaim } from "../lib/hmac-key.js";
 import { inspectOne } from "../lib/one-signature.js";

@@ -1,4 +1,4 @@
-import { assertValid } from "@svc-webhooks/core";
+import { assertValid } from "@svc-webhooks/core/adapter";
 import { explaining, valuesOf } from "./connection.js";
 import type { SqliteDatabase } from "../database.js";
 
@@ -12,7 +12,7 @@ const has = (value: unknown, ...members: readonly string[]): boolean =>
 /**
  * Asserts that `db` is a synchronous connection.
  *
- * @throws ReceiverConfigError `invalid_option`; WebhookError `database_closed`
+ * @throws ConfigError `invalid_option`; WebhookError `database_closed`
  */
 export function assertDatabase(db: SqliteDatabase): void {
   assertValid(

@@ -1,4 +1,5 @@
-import { assertValid, WebhookError, type MaybePromise, type StoreCall } from "@svc-webhooks/core";
+import { WebhookError, type MaybePromise, type StoreCall } from "@svc-webhooks/core";
+import { assertValid } from "@svc-webhooks/core/adapter";
 import type { SqliteDatabase } from "../database.js";
 import { explained, isBusy, notSent } from "../errors.js";
 
@@ -161,7 +162,7 @@ function createPatience() {
 
 /**
  * @param forget called to discard the prepared statements when the connection was opened again
- * @throws ReceiverConfigError `invalid_option`: another store on the connection has other settings
+ * @throws ConfigError `invalid_option`: another store on the connection has other settings
  */
 export function createConnection(
   db: SqliteDatabase,

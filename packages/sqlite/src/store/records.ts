@@ -14,7 +14,7 @@ import {
 } from "@svc-webhooks/core/store-rules";
 import { valuesOf } from "../connection/connection.js";
 import type { SqliteDatabase, SqliteStatement } from "../database.js";
-import { TransactionLost } from "../errors.js";
+import { TransactionLostError } from "@svc-webhooks/core/adapter";
 import { assertKnown, versionIn } from "../schema/schema.js";
 import { decoded, encoded } from "./wire.js";
 
@@ -111,13 +111,13 @@ export class DeliveryRecords {
   /**
    * Returns the record of the run with this fence.
    *
-   * @throws TransactionLost
+   * @throws TransactionLostError
    */
   ownedBy(key: Uint8Array, fence: number): StoredRecord {
     // Expiry is ignored, because an expired record that still exists has had no other owner.
     const found = this.#find(key);
     if (found?.state === "running" && found.fence === fence) return found;
-    throw new TransactionLost(
+    throw new TransactionLostError(
       !found
         ? "There is no record of this delivery: the receiver must use this store and this file. Nothing was written."
         : found.state === "done"

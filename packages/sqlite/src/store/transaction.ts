@@ -1,5 +1,6 @@
 import { isPromise } from "node:util/types";
-import { assertValid, ReceiverConfigError, WebhookError } from "@svc-webhooks/core";
+import { ConfigError, WebhookError } from "@svc-webhooks/core";
+import { assertValid } from "@svc-webhooks/core/adapter";
 import { explaining, transact } from "../connection/connection.js";
 import type { SqliteDatabase } from "../database.js";
 import type { RunIdentity } from "../run-identity.js";
@@ -73,7 +74,7 @@ function assertNoPromise(result: unknown): void {
 }
 
 const notAContext = () =>
-  new ReceiverConfigError(
+  new ConfigError(
     "invalid_option",
     "context",
     "Pass the handler's own `context`, not a copy of it: store.transaction(context, (db) => { ... }).",

@@ -1,6 +1,7 @@
 import { deepEqual, doesNotMatch, equal, match, notEqual } from "node:assert/strict";
 import { gzipSync } from "node:zlib";
-import { headerNames, sign } from "@svc-webhooks/core";
+import { sign } from "@svc-webhooks/core";
+import { headerNames } from "@svc-webhooks/core/adapter";
 import type { BodyMiddleware } from "./body-middleware.js";
 import {
   contractBodyLimit,

@@ -4,8 +4,6 @@ import {
   memoryStore,
   PermanentError,
   RetryError,
-  toDelivery,
-  toResponse,
   type Answer,
   type Delivery,
   type DeliveryContext,
@@ -15,6 +13,7 @@ import {
   type ReceiverOptions,
   type StandardSchemaV1,
 } from "@svc-webhooks/core";
+import { toDelivery, toResponse } from "@svc-webhooks/core/adapter";
 
 export const contractSecret = "whsec_contract";
 /** The receiver's body limit in bytes. It exceeds the default limit of Express's parsers, 100 kB. */

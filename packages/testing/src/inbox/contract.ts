@@ -1,4 +1,5 @@
-import { assertOptions, assertValid, type MaybePromise } from "@svc-webhooks/core";
+import type { MaybePromise } from "@svc-webhooks/core";
+import { assertOptions, assertValid } from "@svc-webhooks/core/adapter";
 import { assertWhole } from "@svc-webhooks/core/inbox";
 import type { TestRunner } from "../runner.js";
 import { inboxCases } from "./cases.js";
@@ -40,7 +41,7 @@ export interface InboxContractOptions {
  * functions for operators and, with `order`, the order of events. With a queue in real time, a case takes seconds, or
  * as long as the queue needs to notice that a worker died, so raise the time limit of your test runner.
  *
- * @throws ReceiverConfigError `invalid_option` if `makeInbox` is not a function, or for an invalid option;
+ * @throws ConfigError `invalid_option` if `makeInbox` is not a function, or for an invalid option;
  *   `unknown_option`
  *
  * @example

@@ -1,4 +1,4 @@
-import { assertValid } from "@svc-webhooks/core";
+import { assertValid } from "@svc-webhooks/core/adapter";
 import { assertQuery, releaseLetters } from "@svc-webhooks/core/engine";
 import type { InboxAdmin } from "@svc-webhooks/core/inbox";
 import type { MemoryQueue } from "./memory-queue.js";

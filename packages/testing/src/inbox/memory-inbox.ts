@@ -1,14 +1,8 @@
-import {
-  assertOptions,
-  assertValid,
-  systemClock,
-  type AnyEvent,
-  type Clock,
-  type Receiver,
-} from "@svc-webhooks/core";
+import { systemClock, type AnyEvent, type Clock, type Receiver } from "@svc-webhooks/core";
+import { assertOptions, assertValid } from "@svc-webhooks/core/adapter";
 import {
   assertWhole,
-  inboxFor,
+  defineInbox,
   retryDelays,
   type Inbox,
   type InboxAdmin,
@@ -60,7 +54,7 @@ export interface MemoryInbox extends Inbox {
   /**
    * Starts a worker that runs jobs as soon as they can run, up to `concurrency` at a time: 1 or more, default 16.
    *
-   * @throws ReceiverConfigError `unknown_option`, `invalid_option` (as a rejection)
+   * @throws ConfigError `unknown_option`, `invalid_option` (as a rejection)
    */
   readonly work: (
     receiver: Pick<Receiver, "resume">,
@@ -74,7 +68,7 @@ export interface MemoryInbox extends Inbox {
  * Creates an inbox in memory, for tests of handlers that run from a queue. Never use it in production: the jobs are
  * lost when the process ends, although the sender received a 200 response for them.
  *
- * @throws ReceiverConfigError `unknown_option`, `invalid_option`
+ * @throws ConfigError `unknown_option`, `invalid_option`
  *
  * @example
  * ```ts
@@ -147,7 +141,7 @@ export function memoryInbox(options: MemoryInboxOptions = {}): MemoryInbox {
     admin: adminOf(queue),
   };
   return Object.assign(
-    inboxFor((job, { event }) => add(job, { event })),
+    defineInbox((job, { event }) => add(job, { event })),
     methods,
   );
 }

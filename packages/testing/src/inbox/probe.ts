@@ -15,7 +15,7 @@ import {
   type StoredDelivery,
 } from "@svc-webhooks/core";
 import {
-  inboxFor,
+  defineInbox,
   type InboxAdmin,
   type InboxEntry,
   type InboxJob,
@@ -252,7 +252,7 @@ export class InboxProbe {
   /** Returns the job that the delivery would have, without storing it. */
   async jobOf(delivery: StoredDelivery): Promise<InboxJob> {
     let job: InboxJob | undefined;
-    const capture = inboxFor(async (made) => void (job = made));
+    const capture = defineInbox(async (made) => void (job = made));
     const { receiver } = new Process({ inbox: capture, work: () => ({ stop() {} }) }, this, {});
     await receiver.receive(delivery);
     return job ?? fail("The receiver stored no job.");

@@ -1,4 +1,4 @@
-import { assertValid } from "@svc-webhooks/core";
+import { assertValid } from "@svc-webhooks/core/adapter";
 
 export const assertTimeout = (timeoutMs: number): void =>
   assertValid(

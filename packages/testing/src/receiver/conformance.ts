@@ -1,5 +1,6 @@
 import type { LookupFunction } from "node:net";
-import { assertOptions, assertValid, sign, type SecretKey } from "@svc-webhooks/core";
+import { sign, type SecretKey } from "@svc-webhooks/core";
+import { assertOptions, assertValid } from "@svc-webhooks/core/adapter";
 import type { SenderName } from "@svc-webhooks/schemes/senders";
 import type { CaseLevel, CaseSource } from "./cases/case.js";
 import { assertTimeout } from "./checks.js";
@@ -80,7 +81,7 @@ const optionNames = [
  * followed. At most 1 MiB of a response is read.
  *
  * @param url the `http` or `https` URL of the receiver, on any host
- * @throws ReceiverConfigError (as a rejection) `invalid_option`; `unknown_option`; `invalid_secret` for a secret that
+ * @throws ConfigError (as a rejection) `invalid_option`; `unknown_option`; `invalid_secret` for a secret that
  *   cannot sign. The receiver's behaviour never causes a rejection.
  *
  * @example
@@ -156,7 +157,7 @@ async function judged(
   } catch (error) {
     signal?.throwIfAborted();
     // An invalid key of a scheme is the caller's mistake, not the receiver's.
-    if ((error as Error).name === "ReceiverConfigError") throw error;
+    if ((error as Error).name === "ConfigError") throw error;
     const { message, cause } = error as Error;
     const result = resultOf(one, scheme, "failed", message);
     return cause instanceof MinorFailure ? { ...result, level: "should" } : result;

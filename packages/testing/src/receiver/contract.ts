@@ -1,4 +1,5 @@
-import { assertOptions, assertValid, type SecretKey } from "@svc-webhooks/core";
+import type { SecretKey } from "@svc-webhooks/core";
+import { assertOptions, assertValid } from "@svc-webhooks/core/adapter";
 import type { SenderName } from "@svc-webhooks/schemes/senders";
 import type { TestRunner } from "../runner.js";
 import { assertTimeout } from "./checks.js";
@@ -38,7 +39,7 @@ export interface ReceiverContractOptions {
  * handler are not counted. The deliveries have new ids each time. Where the runner has no `it.skip`, a skipped case is
  * a passing test whose title ends in the reason, such as `(skipped: it needs mount)`.
  *
- * @throws ReceiverConfigError `invalid_option` if `mount` is neither a function nor a URL, or for an invalid option;
+ * @throws ConfigError `invalid_option` if `mount` is neither a function nor a URL, or for an invalid option;
  *   `unknown_option`
  *
  * @example

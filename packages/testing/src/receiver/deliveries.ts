@@ -1,4 +1,5 @@
-import { assertValid, headerNames, type SecretKey } from "@svc-webhooks/core";
+import type { SecretKey } from "@svc-webhooks/core";
+import { assertValid, headerNames } from "@svc-webhooks/core/adapter";
 import type { SenderName } from "@svc-webhooks/schemes/senders";
 import { completedEvent } from "../scheme-delivery.js";
 import type { SignedDelivery } from "../delivery.js";

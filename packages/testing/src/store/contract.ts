@@ -1,4 +1,4 @@
-import { assertOptions, assertValid } from "@svc-webhooks/core";
+import { assertOptions, assertValid } from "@svc-webhooks/core/adapter";
 import type { TestRunner } from "../runner.js";
 import { storeCases } from "./cases.js";
 import { StoreProbe, type StoreUnderTest } from "./probe.js";
@@ -29,7 +29,7 @@ export interface StoreContractOptions {
  *
  * The contract covers neither eviction nor other failures to reach a server.
  *
- * @throws ReceiverConfigError `invalid_option` if `makeStore` is not a function, or for an invalid option;
+ * @throws ConfigError `invalid_option` if `makeStore` is not a function, or for an invalid option;
  *   `unknown_option`
  *
  * @example

@@ -1,5 +1,6 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
-import { codeOf, type StoredDelivery } from "@svc-webhooks/core";
+import type { StoredDelivery } from "@svc-webhooks/core";
+import { codeOf } from "@svc-webhooks/core/adapter";
 import { signedDelivery } from "../../signed-delivery.js";
 import { mib, type InboxCase, type InboxProbe } from "../probe.js";
 

@@ -1,5 +1,5 @@
 import { gzipSync } from "node:zlib";
-import { headerNames } from "@svc-webhooks/core";
+import { headerNames } from "@svc-webhooks/core/adapter";
 import { splitAtSignature } from "@svc-webhooks/schemes/senders";
 import { fixture } from "../../fixture.js";
 import type { SignedDelivery } from "../../delivery.js";

@@ -1,4 +1,4 @@
-import { headerNames } from "@svc-webhooks/core";
+import { headerNames } from "@svc-webhooks/core/adapter";
 import type { Reply } from "../../http-sender.js";
 import type { Sender } from "@svc-webhooks/schemes/senders";
 import { signingOf } from "../../signing.js";

@@ -1,5 +1,5 @@
 import { assertOptions, assertValid } from "../checks.js";
-import { ReceiverConfigError } from "../errors.js";
+import { ConfigError } from "../errors.js";
 import type { AnyEvent } from "../events.js";
 import type { Handler } from "../handler.js";
 import { surround } from "../pipeline/surround.js";
@@ -12,7 +12,7 @@ export interface Inbox {
   /**
    * Returns a handler: `receive` stores the delivery in the queue and ends as `enqueued`, and a worker runs `handler`.
    *
-   * @throws ReceiverConfigError `invalid_handler` if `handler` is not a function
+   * @throws ConfigError `invalid_handler` if `handler` is not a function
    */
   <Event>(handler: Handler<unknown extends Event ? AnyEvent : Event>): Handler<Event>;
   <Event>(handler: Handler<Event>): Handler<Event>;
@@ -43,8 +43,8 @@ export interface EnqueueCall extends DeadlineCall {
  */
 export type Enqueue = (job: InboxJob, call: EnqueueCall) => Promise<unknown>;
 
-/** The options of `inboxFor`. */
-export interface InboxForOptions {
+/** The options of `defineInbox`. */
+export interface DefineInboxOptions {
   /**
    * The largest body that the queue stores, in bytes. `createReceiver` throws for a receiver that accepts larger
    * bodies: their deliveries would end as `queue_unavailable`, and the sender would retry without success. Default: no
@@ -57,15 +57,15 @@ export interface InboxForOptions {
  * Connects a queue to receivers: returns the function that marks handlers to run from the queue. The queue's worker
  * passes each job to `runJob`.
  *
- * @throws ReceiverConfigError `invalid_option` if `enqueue` is not a function; `unknown_option`
+ * @throws ConfigError `invalid_option` if `enqueue` is not a function; `unknown_option`
  *
  * @example
  * ```ts
  * import { createReceiver } from "@svc-webhooks/core";
- * import { inboxFor, type InboxJob } from "@svc-webhooks/core/inbox";
+ * import { defineInbox, type InboxJob } from "@svc-webhooks/core/inbox";
  *
  * const jobs = new Map<string, InboxJob>();
- * const inbox = inboxFor(async (job) => void jobs.set(job.key, job));
+ * const inbox = defineInbox(async (job) => void jobs.set(job.key, job));
  *
  * export const receiver = createReceiver({
  *   secret: () => process.env.SVC_WEBHOOK_SECRET ?? "",
@@ -76,7 +76,7 @@ export interface InboxForOptions {
  * });
  * ```
  */
-export function inboxFor(enqueue: Enqueue, options: InboxForOptions = {}): Inbox {
+export function defineInbox(enqueue: Enqueue, options: DefineInboxOptions = {}): Inbox {
   assertOptions(options, ["maxBodyBytes"]);
   assertValid(typeof enqueue === "function", "enqueue", "`enqueue` must be a function.");
   const { maxBodyBytes = Infinity } = options;
@@ -111,7 +111,7 @@ export function inboxFor(enqueue: Enqueue, options: InboxForOptions = {}): Inbox
     // The number of arguments is checked, because an undefined handler is a mistake, such as a misspelled import.
     const handler = given.length === 0 ? runsElsewhere : given[0];
     if (typeof handler !== "function") {
-      throw new ReceiverConfigError(
+      throw new ConfigError(
         "invalid_handler",
         "inbox",
         "`inbox` needs a function, such as inbox((event) => ...), or nothing in a process that only stores.",
