@@ -86,7 +86,7 @@ export const filesThatUseKinds = (): string[] =>
 
 /** The folders of units and contracts. */
 const quick =
-  /^packages\/(?!(?:bench|cli|cloudflare|mcp|postgres|sandbox)\/)|^test\/(?:behaviour|contracts)\//;
+  /^packages\/(?!(?:bench|cli|cloudflare|mcp|postgres|sandbox)\/)|^test\/(?:behavior|contracts)\//;
 
 /** The tests in those folders that start servers or programs, or wait for their deadlines. */
 const slower = {

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
 /*
- * `npm run release -- sbom [version] [file]`: writes `sbom.cdx.json`. It lists the packages, with licences and hashes,
+ * `npm run release -- sbom [version] [file]`: writes `sbom.cdx.json`. It lists the packages, with licenses and hashes,
  * that an empty project has after it has installed all of ours from the registry. `npm sbom` cannot make it from this
  * repository, whose root has no version.
  */

@@ -7,7 +7,7 @@ create table if not exists svc_webhooks_versions (
 
 -- key: 16 bytes; hex(key) is the key of the receiver. state: r running, f failed, p parked, d done. Times and the
 -- fence are epoch milliseconds. There is no index on expires_at, so a call writes a single page: each claim
--- removes expired records among the neighbours of its own.
+-- removes expired records among the neighbors of its own.
 create table if not exists svc_webhooks_deliveries (
   key blob not null primary key,
   state text not null check (state in ('r', 'f', 'p', 'd')),

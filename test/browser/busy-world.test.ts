@@ -78,16 +78,16 @@ test("a busy world has every state that a page has to show", async () => {
   ]);
 });
 
-test("the planted signature is that of a body that was parsed and serialised", async () => {
+test("the planted signature is that of a body that was parsed and serialized", async () => {
   const sandbox = await timedSandbox(busyOptions);
   onTestFinished(() => sandbox.close());
-  const { failing, reserialised } = await makeBusy(sandbox, origin);
+  const { failing, reserialized } = await makeBusy(sandbox, origin);
   const response = await sandbox.fetch(
     new Request(`${origin}/_sandbox/deliveries/${failing}/attempts/3/explain`, {
       method: "POST",
       headers: { "content-type": "application/json" },
-      body: JSON.stringify({ value: reserialised }),
+      body: JSON.stringify({ value: reserialized }),
     }),
   );
-  expect(await response.json()).toMatchObject({ mistake: { id: "reserialised_json" } });
+  expect(await response.json()).toMatchObject({ mistake: { id: "reserialized_json" } });
 });

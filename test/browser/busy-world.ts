@@ -18,8 +18,8 @@ export interface BusyWorld {
   readonly failing: string;
   /** A delivery of which 20 copies were sent concurrently. */
   readonly copied: string;
-  /** The signature that a receiver computes for `failing` if it parses and reserialises the body. */
-  readonly reserialised: string;
+  /** The signature that a receiver computes for `failing` if it parses and reserializes the body. */
+  readonly reserialized: string;
 }
 
 interface Answer {
@@ -182,8 +182,8 @@ export async function makeBusy(
   const { body } = await call<{ readonly body: { readonly text: string } }>(
     `GET /_sandbox/deliveries/${failing}`,
   );
-  const reserialised = await sign(JSON.stringify(JSON.parse(body.text)), secret);
-  return { endpoint, secret, failing, copied, reserialised };
+  const reserialized = await sign(JSON.stringify(JSON.parse(body.text)), secret);
+  return { endpoint, secret, failing, copied, reserialized };
 }
 
 async function register(call: Call, url: string, event_types: readonly string[]) {

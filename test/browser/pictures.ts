@@ -81,9 +81,9 @@ test("inspector-dark.webp shows it in the dark scheme", async () => {
 test("inspector-explained.webp names the mistake behind a signature", async () => {
   const { page, world } = await openBusy(wide);
   const signature = page.locator("#signature");
-  await signature.locator("[name=value]").fill(world.reserialised);
+  await signature.locator("[name=value]").fill(world.reserialized);
   await signature.getByRole("button", { name: "Explain" }).click();
-  await signature.locator("[data-mistake=reserialised_json]").waitFor();
+  await signature.locator("[data-mistake=reserialized_json]").waitFor();
   expect(await write(page, "explained")).toBeLessThan(mostBytes);
 });
 

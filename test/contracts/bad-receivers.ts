@@ -30,8 +30,8 @@ const verifying = (change: (text: string) => string, finding?: string): HandWrit
 const refusing = (refusal: HandWrittenReceiver["refusal"]): HandWrittenReceiver =>
   bad({ refusal: (request) => goodReceiver.refusal(request) ?? refusal(request) });
 
-/** Reserialises a JSON body. Returns undefined if it is not JSON. */
-function reserialised(body: Buffer): string | undefined {
+/** Reserializes a JSON body. Returns undefined if it is not JSON. */
+function reserialized(body: Buffer): string | undefined {
   try {
     return JSON.stringify(JSON.parse(new TextDecoder().decode(body)));
   } catch {
@@ -133,7 +133,7 @@ export const badReceivers: Readonly<Record<string, () => HandWrittenReceiver>> =
     bad({
       async read(request) {
         const body = await collected(request);
-        return body && reserialised(body) === undefined
+        return body && reserialized(body) === undefined
           ? Buffer.concat([body, Buffer.from("}")])
           : body;
       },
@@ -142,7 +142,7 @@ export const badReceivers: Readonly<Record<string, () => HandWrittenReceiver>> =
     accepting(
       // Only an indented body, because a line ending alone is another case.
       (body, signature) =>
-        body.includes("{\n") && signature === signatureOf(reserialised(body) ?? ""),
+        body.includes("{\n") && signature === signatureOf(reserialized(body) ?? ""),
     ),
   "refuses a delivery without a signature, whatever its other headers": () =>
     trustingUnsigned(

@@ -72,7 +72,7 @@ export const ours: Readonly<Record<string, MountReceiver>> = {
   "Next.js Pages Router": mounting((receiver) => pagesWebhooks(receiver)),
 };
 
-/** Mounts a receiver that recognises copies by their delivery id, which is not signed. */
+/** Mounts a receiver that recognizes copies by their delivery id, which is not signed. */
 export const byDeliveryId: MountReceiver = served((handler) =>
   nodeWebhooks(createReceiver(options(handler))),
 );

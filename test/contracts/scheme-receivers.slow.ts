@@ -98,7 +98,7 @@ test("a receiver that does not check the time fails only the case about it", asy
   ]);
 });
 
-test("a receiver that recognises copies by GitHub's id fails only the cases about captured bodies", async () => {
+test("a receiver that recognizes copies by GitHub's id fails only the cases about captured bodies", async () => {
   const one = await schemeUnderTest("github");
   const cases = casesOf(contractOf(one, mounting(one, "delivery")));
   expect(await failuresOf(cases)).toEqual(unsignedIds);

@@ -35,12 +35,12 @@ storeContract({ describe, it }, "the memory store behind an asynchronous connect
 storeContract({ describe, it }, "the memory store over an unordered network", () => {
   const clock = fakeClock();
   const { between } = seeded("2/network");
-  const travelling: (() => void)[] = [];
+  const traveling: (() => void)[] = [];
   const travel = () =>
     new Promise<void>((arrive) => {
-      travelling.push(arrive);
+      traveling.push(arrive);
       // For each message that is sent, one arrives, but not necessarily the same one.
-      setImmediate(() => travelling.splice(between(0, travelling.length - 1), 1)[0]?.());
+      setImmediate(() => traveling.splice(between(0, traveling.length - 1), 1)[0]?.());
     });
   return {
     store: storeThrough(memoryStore({ clock }), async (call) => {

@@ -1,7 +1,7 @@
 import { createHash, createHmac } from "node:crypto";
 import type { MistakeId } from "@svc-webhooks/explain";
 
-/** JSON spaced as the sandbox sends it, with everything that serialisers write differently. */
+/** JSON spaced as the sandbox sends it, with everything that serializers write differently. */
 export const spaced: string = String.raw`{"type": "email.sent", "b": {"url": "https://example.com/?a=1&b=2", "name": "Zo\u00eb"}, "a": [1.0, {}, []], "subject": "Grüße 😀", "n": 12345678901234567890}`;
 /** JSON that survives parsing and `JSON.stringify` unchanged. */
 export const compact: string = `{"type":"email.sent","subject":"hello","a":[1,{},[]],"b":true}`;
@@ -239,19 +239,19 @@ export function plantMistakes({
       signature: signed(String.raw`{"a":"\u003C\u00E9\u0022\u003E"}`),
     },
     {
-      id: "reserialised_json",
+      id: "reserialized_json",
       how: "JSON.stringify",
       body: spaced,
       signature: signed(JSON.stringify(JSON.parse(spaced))),
     },
     {
-      id: "reserialised_json",
+      id: "reserialized_json",
       how: "JSON.stringify, numbers and keys",
       body: '{"b":1.0,"2":1e3,"1":-0,"b":12345678901234567890}',
       signature: signed('{"1":0,"2":1000,"b":12345678901234567000}'),
     },
     {
-      id: "reserialised_json",
+      id: "reserialized_json",
       how: "json_encode(json_decode())",
       body: spaced,
       signature: signed(
@@ -259,13 +259,13 @@ export function plantMistakes({
       ),
     },
     {
-      id: "reserialised_json",
+      id: "reserialized_json",
       how: "other numbers in the same layout",
       body: '{"a": 1.0, "b": [1, 2]}',
       signature: signed('{"a": 1, "b": [1, 2]}'),
     },
     {
-      id: "reserialised_json",
+      id: "reserialized_json",
       how: "another indentation",
       body: '{\n  "a": 1\n}',
       signature: signed('{\n    "a": 1\n}'),

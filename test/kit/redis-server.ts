@@ -92,7 +92,7 @@ const isInStep = async ({ port }: RedisServer) =>
   );
 
 /**
- * Demotes a primary in favour of a new server with its data and options, as a planned failover does: clients keep their
+ * Demotes a primary in favor of a new server with its data and options, as a planned failover does: clients keep their
  * connections to the old one, which is a replica then. Resolves to the new primary.
  */
 export async function failOver(

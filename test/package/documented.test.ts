@@ -231,7 +231,7 @@ const claimedWith = (duration: "leaseMs" | "retainMs") => async (ms: number) => 
   expect(requests).toMatchObject([{ [duration]: ms }]);
 };
 
-/** Functions that check the documented default of each option by the receiver's behaviour. */
+/** Functions that check the documented default of each option by the receiver's behavior. */
 const effects: Readonly<Record<string, (documented: number) => Promise<void>>> = {
   async maxBodyBytes(bytes) {
     const body = eventBody().padEnd(bytes);

@@ -8,23 +8,21 @@ vi.mock("cloudflare:workers", () => ({ DurableObject: Object }));
 
 const entries = publicPackages.flatMap((one) => one.entries);
 
-const modules = new Map(
-  await Promise.all(
-    entries.map(async (entry) => [entry, (await import(entry)) as object] as const),
-  ),
-);
-
 const valuesOf = (entry: string) =>
   declarationsOf(entry)
     .exports.filter(({ isType }) => !isType)
     .map(({ name }) => name);
 
-test.each(entries)("%s exports what the snapshot lists", (entry) => {
+/** The entries that load the same module, by the entry that the snapshot lists. Each declares a part of it. */
+const sharing: Readonly<Record<string, readonly string[]>> = {
+  "@svc-webhooks/core": ["@svc-webhooks/core/adapter"],
+  "@svc-webhooks/core/adapter": ["@svc-webhooks/core"],
+};
+
+test.each(entries)("%s exports what the snapshot lists", async (entry) => {
   const { exports } = declarationsOf(entry);
-  const module = modules.get(entry) ?? {};
-  // Entries that load the same module declare different parts of it.
-  const sharing = entries.filter((other) => modules.get(other) === module);
-  expect(Object.keys(module).toSorted()).toEqual(sharing.flatMap(valuesOf).toSorted());
+  const values = [entry, ...(sharing[entry] ?? [])].flatMap(valuesOf);
+  expect(Object.keys((await import(entry)) as object).toSorted()).toEqual(values.toSorted());
   const lines = exports.map(({ name, isType }) => (isType ? `type ${name}` : name));
   expect(lines.join("\n")).toMatchSnapshot();
 });

@@ -109,6 +109,9 @@ const plainWords: Readonly<Record<string, RegExp>> = {
   continue: /\bgo(?:es|ing)? on\b|\bwent on\b/,
   "released, cleared": /\blet(?:s|ting)? go\b/,
   unavailable: /\b(?:sender|store|server) is away\b/,
+  // `fetch` of Node reports a canceled request in these words.
+  "the American spelling":
+    /(?:ehavi|[Cc]ol|[Ff]av|[Hh]on|eighb)our|(?<!Request was )[Cc]ancelled|(?:[Ss]erial|ecogn|[Nn]ormal|[Oo]ptim|ummar)is(?:e|ing|ation)|udgement|atalogue|\b[Ll]icence/,
   "a caller of, the next": /\bwho (?:drains|comes first)\b/,
 };
 

@@ -24,8 +24,8 @@ type LockedPackages = Readonly<Record<string, Locked>>;
 /** The Node version that the packages of the lockfile must run on: the oldest one that `npm test` runs on. */
 const node = "20.20.0";
 
-/** The licences of packages that users install with ours. All of them permit use, changes and redistribution. */
-const licences: ReadonlySet<string | undefined> = new Set([
+/** The licenses of packages that users install with ours. All of them permit use, changes and redistribution. */
+const licenses: ReadonlySet<string | undefined> = new Set([
   "0BSD",
   "Apache-2.0",
   "BlueOak-1.0.0",
@@ -107,8 +107,8 @@ function problemsOf(packages: LockedPackages): readonly string[] {
   }
   for (const path of installedWith(packages, published)) {
     const { license, hasInstallScript } = packages[path] ?? {};
-    if (!licences.has(license)) {
-      problems.push(`${path} is installed with our packages, and its licence is ${license}.`);
+    if (!licenses.has(license)) {
+      problems.push(`${path} is installed with our packages, and its license is ${license}.`);
     }
     if (hasInstallScript) {
       problems.push(`${path} is installed with our packages, and has an install script.`);
@@ -134,7 +134,7 @@ test.each<[what: string, path: string, change: Locked, problem: string]>([
   ["a tarball's URL", vitest, { resolved: "https://example.com/vitest.tgz" }, "comes from https:"],
   ["a new install script", vitest, { hasInstallScript: true }, "Review it"],
   ["a package for a newer Node", vitest, { engines: { node: ">=22" } }, "does not run on Node 20"],
-  ["the GPL in a dependency", nodemailer, { license: "GPL-3.0-only" }, "its licence is GPL"],
+  ["the GPL in a dependency", nodemailer, { license: "GPL-3.0-only" }, "its license is GPL"],
 ])("%s is a problem", (_what, path, change, problem) => {
   const planted = { ...packages, [path]: { ...packages[path], ...change } };
   expect(problemsOf(planted)).toEqual([expect.stringContaining(problem)]);

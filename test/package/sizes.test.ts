@@ -126,7 +126,7 @@ test("the inbox on BullMQ is small", async () => {
   // Half is for operators: the numbers, the lists and the release of dead letters. The script that fences `discard`,
   // and the limit of an operator's calls with its error, cost 435. 205 keep the number
   // of jobs that wait for Redis and of commands that a release sends small. 35 refuse a state that is not listed.
-  // 15 recognise a new job that has died before its state is read. 500 leave a server that is silent or a replica, keep
+  // 15 recognize a new job that has died before its state is read. 500 leave a server that is silent or a replica, keep
   // room for workers, and name missing options of connections; what all engines need is in `core/inbox` and `core/engine`.
   // 57 remove the bodies of done jobs. 341 ask a worker's connections for a reply, limit the stacks of jobs, and give a
   // letter the attempt that another tool has ordered.

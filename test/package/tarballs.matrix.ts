@@ -60,7 +60,7 @@ describe.each(packages)("the tarball of $name", ({ files, installed, manifest, n
     expect(analysis.problems.filter((problem) => !ignored.includes(problem))).toEqual([]);
   });
 
-  test("contains only sources, build output, a README, the licence and the manifest", () => {
+  test("contains only sources, build output, a README, the license and the manifest", () => {
     const built =
       /^src\/.+\.tsx?$|^src\/.+\/style\/[\w-]+\.css$|^dist\/.+\.(?:c?js|d\.c?ts)(?:\.map)?$|^bin\/[\w-]+\.js$|^schema\.sql$|^scenarios\/[\w-]+\.json$|^dashboards\/[\w-]+\.(?:json|yaml)$/;
     expect(files.filter((file) => !built.test(file)).toSorted()).toEqual([
@@ -96,7 +96,7 @@ describe.each(packages)("the tarball of $name", ({ files, installed, manifest, n
   });
 
   // 20.12 is the first with `crypto.hash`. `npm run test:matrix` runs on it.
-  test("has the MIT licence and requires Node 20.12, or 22 and newer", () => {
+  test("has the MIT license and requires Node 20.12, or 22 and newer", () => {
     expect(manifest).toMatchObject({ license: "MIT", engines: { node: "^20.12.0 || >=22.0.0" } });
   });
 
@@ -233,7 +233,7 @@ describe("a CommonJS project that has installed the tarballs", () => {
     },
   );
 
-  test("recognises the errors and the unnamed stores of the other copy of the core", async () => {
+  test("recognizes the errors and the unnamed stores of the other copy of the core", async () => {
     const { exitCode, stdout, stderr } = await node(["two-copies.mjs"], { cwd: consumer });
     expect(stderr).toBe("");
     const outcomes = [

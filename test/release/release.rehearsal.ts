@@ -200,7 +200,7 @@ const listedIn = ({ dependencies = {} }: Listed): readonly string[] =>
   ]);
 
 testRelease(
-  "the task sbom lists each installed package with its version, licence and hash",
+  "the task sbom lists each installed package with its version, license and hash",
   async () => {
     const { folder } = emptyProject(npm, registry.url);
     const inProject = (...args: readonly string[]) =>

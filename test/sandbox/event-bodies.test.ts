@@ -39,7 +39,7 @@ const bodies: readonly (readonly [BodyName, unknown, readonly string[]])[] = [
   ["custom", cloudEvent, ["specversion", "id", "source", "type", "time", "data"]],
 ];
 
-/** The forms of a body, with whether it survives parsing and serialising. */
+/** The forms of a body, with whether it survives parsing and serializing. */
 const forms = [
   ["spaced", false],
   ["compact", true],

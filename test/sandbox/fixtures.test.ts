@@ -81,7 +81,7 @@ test("events of different types have different ids", () => {
   expect(fixture("email.sent").data.send_id).toBe(fixture("email.delivered").data.send_id);
 });
 
-test("overrides replace fields at any depth, keep their neighbours, and add fields", () => {
+test("overrides replace fields at any depth, keep their neighbors, and add fields", () => {
   const event = fixture("email.sent", {
     event_id: "evt_9",
     extra: { kept: [1] },

@@ -93,7 +93,7 @@ export async function startService(
       const email = {
         from: "orders@shop.example.test",
         to: ["ada@customer.test"],
-        // A second serialisation may write these characters differently.
+        // A second serialization may write these characters differently.
         subject: 'Your receipt: 1, 2 and "3" – ünïcödé \u{1f4e8}',
         html: '<a href="https://shop.example.test/?a=1&b=2">Receipt</a>',
       };

@@ -97,7 +97,7 @@ async function play(step: Step, url: string, stage: Stage): Promise<boolean> {
     `${ms.toFixed(ms < 10 ? 1 : 0)} ms`,
     String(stage.runs),
   );
-  print(styled(good ? colourOf(replies) : "red", line));
+  print(styled(good ? colorOf(replies) : "red", line));
   for (const note of stage.notes.splice(0)) print(styled("dim", indented(note)));
   return good;
 }
@@ -121,5 +121,5 @@ function indented(note: string): string {
 }
 
 /** Returns green if an event was processed, yellow otherwise. */
-const colourOf = (replies: readonly Reply[]) =>
+const colorOf = (replies: readonly Reply[]) =>
   replies.some(({ code }) => code === "processed") ? "green" : "yellow";

@@ -35,7 +35,7 @@ function expectInOrder(text: string, lines: readonly RegExp[]): void {
 describe("npm run demo -- receiver", () => {
   const output = npm(["run", "demo", "--", "receiver"], { cwd: root });
 
-  test("passes every step and exits with 0, without colours in a pipe", async () => {
+  test("passes every step and exits with 0, without colors in a pipe", async () => {
     const { stdout } = await output;
     expect(stdout).toContain("13 of 13 steps ended as expected.");
     expect(stdout).toMatch(/a new delivery +processed +200 +[\d.]+ ms +1/);

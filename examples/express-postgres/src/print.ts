@@ -2,7 +2,7 @@ import { styleText } from "node:util";
 
 type Style = Parameters<typeof styleText>[0];
 
-// Colours are off if `NO_COLOR` is set and not empty (https://no-color.org).
+// Colors are off if `NO_COLOR` is set and not empty (https://no-color.org).
 const isPlain = !process.stdout.isTTY || Boolean(process.env.NO_COLOR);
 let isMuted = false;
 

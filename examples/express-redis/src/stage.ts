@@ -34,11 +34,11 @@ export class Stage {
     const isGood = expected.includes(reply.code);
     if (!isGood) this.passed = false;
     const what = `${isGood ? "✓" : "✗"} ${emailId} to ${to.name}`;
-    const colour = reply.code === "processed" ? "green" : "yellow";
+    const color = reply.code === "processed" ? "green" : "yellow";
     const { code, status = "", retryAfter } = reply;
     const after = retryAfter > 0 ? `Retry-After: ${retryAfter}` : "";
     const row = [what.padEnd(16), code.padEnd(12), status, after].join("  ");
-    this.#line(styled(isGood ? colour : "red", row.trimEnd()));
+    this.#line(styled(isGood ? color : "red", row.trimEnd()));
     return reply;
   }
 

@@ -21,7 +21,7 @@ export async function runStory(redis: RunningRedis, prefix: string): Promise<boo
   await sendCopies(stage, a, b);
   await killDuringRun(stage, a, b);
   await b.end("SIGTERM");
-  return summarise(stage);
+  return summarize(stage);
 }
 
 async function sendCopies(stage: Stage, a: ServerProcess, b: ServerProcess): Promise<void> {
@@ -59,7 +59,7 @@ async function killDuringRun(stage: Stage, a: ServerProcess, b: ServerProcess): 
   }
 }
 
-function summarise({ done, passed, requests, runs }: Stage): boolean {
+function summarize({ done, passed, requests, runs }: Stage): boolean {
   print("\nHandler runs:\n");
   const emails = new Set(requests);
   for (const emailId of emails) {

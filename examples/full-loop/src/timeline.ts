@@ -3,9 +3,9 @@ import type { ResponseNote } from "@svc-webhooks/client";
 
 type Style = Parameters<typeof styleText>[0];
 
-// Colours are off if `NO_COLOR` is set and not empty (https://no-color.org).
-const coloured = process.stdout.isTTY && !process.env["NO_COLOR"];
-const styled = (style: Style, text: string) => (coloured ? styleText(style, text) : text);
+// Colors are off if `NO_COLOR` is set and not empty (https://no-color.org).
+const colored = process.stdout.isTTY && !process.env["NO_COLOR"];
+const styled = (style: Style, text: string) => (colored ? styleText(style, text) : text);
 
 const startedAt = performance.now();
 

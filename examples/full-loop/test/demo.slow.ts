@@ -24,7 +24,7 @@ describe("npm run demo", () => {
     ],
     ["a rotation loses nothing", /40 events handled, [1-9]\d* attempts refused on the way, 0 lost/],
     ["a forged signature is refused", /401 signature_mismatch/],
-    ["a copy is recognised", /200 duplicate/],
+    ["a copy is recognized", /200 duplicate/],
     ["the page is named", /^Watch it in a browser: http:\/\/127\.0\.0\.1:\d+\/$/m],
     ["each event is handled once", /^23 emails, 46 events: 46 handled exactly once\.$/m],
   ])("%s", async (_fact, line) => {

@@ -1,14 +1,14 @@
 import { styleText } from "node:util";
 
-export type Colour = "green" | "red" | "yellow" | "bold" | "dim";
+export type Color = "green" | "red" | "yellow" | "bold" | "dim";
 
-/** A coloured text. */
+/** A colored text. */
 export interface Painted {
-  readonly colour: Colour;
+  readonly color: Color;
   readonly text: string;
 }
 
-/** A line of output: a text, or parts that may be coloured. When it is written, line breaks in it become spaces. */
+/** A line of output: a text, or parts that may be colored. When it is written, line breaks in it become spaces. */
 export type Line = string | readonly (string | Painted)[];
 
 /** An output stream: stdout or stderr. */
@@ -22,13 +22,13 @@ export interface Output {
   once?(event: "drain", listener: () => void): unknown;
 }
 
-export const paint = (colour: Colour, text: string): Painted => ({ colour, text });
+export const paint = (color: Color, text: string): Painted => ({ color, text });
 
-/** Renders a text for an output, with or without its colour. */
+/** Renders a text for an output, with or without its color. */
 export type PaintTo = (painted: Painted) => string;
 
 /**
- * Returns the function that renders coloured texts for an output. Colours appear only on a terminal, but not if `TERM`
+ * Returns the function that renders colored texts for an output. Colors appear only on a terminal, but not if `TERM`
  * is `dumb` or `NO_COLOR` has a value (no-color.org).
  */
 export function paintFor(
@@ -36,6 +36,6 @@ export function paintFor(
   { NO_COLOR = "", TERM }: Readonly<Record<string, string | undefined>>,
 ): PaintTo {
   if (isTTY !== true || NO_COLOR !== "" || TERM === "dumb") return ({ text }) => text;
-  // `validateStream: false` keeps newer versions of Node from deciding by themselves whether to use colours.
-  return ({ colour, text }) => styleText(colour, text, { validateStream: false });
+  // `validateStream: false` keeps newer versions of Node from deciding by themselves whether to use colors.
+  return ({ color, text }) => styleText(color, text, { validateStream: false });
 }

@@ -316,7 +316,7 @@ const signed = (body: string | Buffer, key: string | Buffer = secret) =>
 const isGenuine = (body: Buffer, signature: string) => signed(body) === signature;
 
 /** Parses with `express.json()`, then verifies the signature of the result after `JSON.stringify`. */
-const reserialising = app((one) => {
+const reserializing = app((one) => {
   one.use(expressApp.json({ limit: "1mb" }));
   one.post("/webhooks", (request, response) => {
     const isRight = signed(JSON.stringify(request.body)) === request.get("x-svc-signature");
@@ -371,10 +371,10 @@ const bad: readonly Bad[] = [
     ids: ["parser_before_receiver"],
   },
   {
-    name: "a body that is parsed and serialised again",
-    listener: reserialising,
+    name: "a body that is parsed and serialized again",
+    listener: reserializing,
     ids: ["parser_before_receiver"],
-    mistake: "reserialised_json",
+    mistake: "reserialized_json",
   },
   {
     name: "an HMAC of a parsed object, which throws",
@@ -765,7 +765,7 @@ describeInTerminal("the bar in a terminal", () => {
       "a guess that is right",
       handWritten((body, value) => value === `sha1=${hmac(body, secret, "sha1")}`),
     ],
-    ["a body parser", reserialising],
+    ["a body parser", reserializing],
   ])("is full at the last probe: %s", async (_what, listener) => {
     const url = `localhost:${await listen(listener)}/webhooks`;
     const { output } = await inTerminal(shell("doctor", url, "--secret-env=SECRET"));

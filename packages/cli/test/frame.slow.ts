@@ -229,7 +229,7 @@ testPosix("Ctrl-C while stdin is read exits with 130 and prints nothing", async 
 describeInTerminal("in a terminal", () => {
   const verify = ["verify", "--secret-env", "SECRET", "--signature", "sha256="];
 
-  test("colours are written, unless NO_COLOR is set", async () => {
+  test("colors are written, unless NO_COLOR is set", async () => {
     const commandLine = `${shell(...verify)} < /dev/null`;
     const { code, output } = await inTerminal(commandLine);
     expect(code).toBe(1);

@@ -517,13 +517,13 @@ describe("ends", () => {
   });
 });
 
-testInTerminal("in a terminal verdicts have colours, and Ctrl-C ends it with 130", async () => {
+testInTerminal("in a terminal verdicts have colors, and Ctrl-C ends it with 130", async () => {
   const port = await freePort();
   const ended = inTerminal(
     shell("listen", `--port=${port}`, "--secret-env=SECRET"),
     {},
     {
-      // The colour is part of the pattern because a port or an id can contain these digits.
+      // The color is part of the pattern because a port or an id can contain these digits.
       after: /\[32m200/,
       type: "\u0003",
     },

@@ -108,12 +108,12 @@ const atDelivery: Readonly<Record<string, Mistake>> = {
     }),
     doctor: "header_removed",
   },
-  "7 a proxy parses and serialises bodies": {
+  "7 a proxy parses and serializes bodies": {
     code: "signature_mismatch",
     mount: proxied((_headers, body) =>
       body.startsWith("{") ? JSON.stringify(JSON.parse(body)) : body,
     ),
-    doctor: "reserialised_json",
+    doctor: "reserialized_json",
   },
   "8 a handler never resolves": {
     code: "handler_timeout",

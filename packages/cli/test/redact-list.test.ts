@@ -18,7 +18,7 @@ describe("replaces", () => {
     [{ reason: "Cookie: sid=abcdef12345" }, "abcdef12345"],
     [{ reason: "signed with 5baa61e4c9b93f3f0682250b6cf8331b7ee68fd8" }, "5baa61e4c9b93f3f"],
     [{ env: `DB_PASSWORD=${sensitive}` }, sensitive],
-    [{ name: "Zebulon Quux", reason: "Quux cancelled" }, "Quux"],
+    [{ name: "Zebulon Quux", reason: "Quux canceled" }, "Quux"],
   ])("a text in a member that often has a single word: %j", (event, text) => {
     expect(keeps(event, text)).toBe(false);
   });

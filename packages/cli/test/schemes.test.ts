@@ -132,9 +132,9 @@ describe("verify --explain names", () => {
       "Z26uGK5dlkWmfXEuJFoZ3hxN",
     ],
     ["newline_removed", "stripe", [stripeHeader()], `${event}\n`],
-    ["reserialised_json", "stripe", [stripeHeader()], pretty],
+    ["reserialized_json", "stripe", [stripeHeader()], pretty],
     ["pretty_printed_json", "github", [github.replace(hex(event), hex(pretty))], event],
-    ["reserialised_json", "standard-webhooks", standard(Buffer.alloc(32, 7)), pretty, base64Secret],
+    ["reserialized_json", "standard-webhooks", standard(Buffer.alloc(32, 7)), pretty, base64Secret],
     [
       "secret_prefix_stripped",
       "stripe",
@@ -210,7 +210,7 @@ describe("verify --explain names", () => {
     );
     expect(value["cause"]).toContain("about 2 h (7200 s) before");
     const altered = await explained("stripe", [stripeHeader(event, at - 7_200)], pretty, key, time);
-    expect(altered.value["mistake"]).toBe("reserialised_json");
+    expect(altered.value["mistake"]).toBe("reserialized_json");
   });
 
   test("the secret of another app of Shopify in words, with what to compare", async () => {

@@ -155,7 +155,7 @@ test("deliveries are listed by status and endpoint, and redelivered", async () =
   expect(table.stdout).toMatch(/^event_id +type +status +attempts/);
 });
 
-testInTerminal("statuses of deliveries have colours in a terminal", async () => {
+testInTerminal("statuses of deliveries have colors in a terminal", async () => {
   const { env } = await withFailures(1);
   const { output } = await inTerminal(shell("events", "list"), env);
   expect(output).toContain(" \u001b[31mfailed\u001b[39m ");

@@ -92,7 +92,7 @@ describe("verify", () => {
   const pretty = JSON.stringify(JSON.parse(body), null, 2);
 
   test.each([
-    ["re-serialised JSON", "reserialised_json", signed(JSON.stringify(JSON.parse(body)))],
+    ["reserialized JSON", "reserialized_json", signed(JSON.stringify(JSON.parse(body)))],
     ["pretty-printed JSON", "pretty_printed_json", signed(pretty)],
     ["a trailing newline", "newline_added", signed(`${body}\n`)],
     ["CRLF", "newline_added", signed(`${body}\r\n`)],
@@ -348,7 +348,7 @@ describe("a capture of the service", () => {
     const changed = { ...request, body: Buffer.from(event).toString("base64") };
     writeFileSync(file, JSON.stringify(changed));
     const { value } = await json(["verify", secretOption, "--capture", file, "--explain"]);
-    expect(value).toMatchObject({ ok: false, mistake: "reserialised_json" });
+    expect(value).toMatchObject({ ok: false, mistake: "reserialized_json" });
   });
 
   test("without a signature is not genuine", async () => {

@@ -68,14 +68,14 @@ const inOperation = (
 
 const schemaNames = Object.keys(document.components.schemas).filter((name) => name !== "Error");
 const text = { type: "string" };
-const colour = { name: "colour", required: true, schema: text } as const;
+const color = { name: "color", required: true, schema: text } as const;
 
 const drifts: readonly Drift[] = [
   ...schemaNames.flatMap((name) => {
     const [first = ""] = Object.keys(document.components.schemas[name]?.properties ?? {});
     return [
-      inSchema(name, "with a new member", "colour is in the document only", ({ properties }) => ({
-        properties: { ...properties, colour: text },
+      inSchema(name, "with a new member", "color is in the document only", ({ properties }) => ({
+        properties: { ...properties, color: text },
       })),
       inSchema(name, `with another ${first}`, `${first} has another type`, ({ properties }) => ({
         properties: { ...properties, [first]: { type: "boolean" } },
@@ -97,11 +97,11 @@ const drifts: readonly Drift[] = [
   })),
   ...operations.flatMap(({ path, method, operationId }) => [
     inOperation(path, method, `${operationId} is not in the document`, () => undefined),
-    inOperation(path, method, `colour is in the document only`, ({ parameters }) => ({
-      parameters: [...parameters, { ...colour, in: "query" }],
+    inOperation(path, method, `color is in the document only`, ({ parameters }) => ({
+      parameters: [...parameters, { ...color, in: "query" }],
     })),
     inOperation(path, method, `has other arguments`, ({ parameters }) => ({
-      parameters: [...parameters, { ...colour, in: "path" }],
+      parameters: [...parameters, { ...color, in: "path" }],
     })),
     inOperation(path, method, `${operationId}Now has no method`, () => ({
       operationId: `${operationId}Now`,
@@ -117,12 +117,12 @@ const drifts: readonly Drift[] = [
     "sends.get has other arguments",
   ),
   inClient(
-    'With<"sends", { get: (id: string, options?: Api.RequestOptions) => Promise<Api.SendStatus & { colour: string }> }>',
-    "sends.get result.colour is not in the document",
+    'With<"sends", { get: (id: string, options?: Api.RequestOptions) => Promise<Api.SendStatus & { color: string }> }>',
+    "sends.get result.color is not in the document",
   ),
   inClient(
-    'With<"domains", { create: (domain: Api.DomainRequest & { colour?: string }, options?: Api.RequestOptions) => Promise<Api.Domain> }>',
-    "domains.create body.colour is not in the document",
+    'With<"domains", { create: (domain: Api.DomainRequest & { color?: string }, options?: Api.RequestOptions) => Promise<Api.Domain> }>',
+    "domains.create body.color is not in the document",
   ),
   inClient(
     'With<"webhookEventTypes", { list: (options?: Api.RequestOptions) => Promise<Api.WebhookEventType[]> }>',

@@ -34,9 +34,9 @@ async function fetched(receiver: Receiver, request: Request | Promise<Request>) 
   return { status: response.status, code: body.status ?? body.error?.code };
 }
 
-/** A stream of these chunks that records how many were pulled and whether it was cancelled. */
+/** A stream of these chunks that records how many were pulled and whether it was canceled. */
 function streaming(chunks: readonly unknown[]) {
-  const seen = { pulled: 0, cancelled: false };
+  const seen = { pulled: 0, canceled: false };
   const stream = new ReadableStream<unknown>(
     {
       pull(controller) {
@@ -45,7 +45,7 @@ function streaming(chunks: readonly unknown[]) {
         seen.pulled += 1;
       },
       cancel() {
-        seen.cancelled = true;
+        seen.canceled = true;
       },
     },
     { highWaterMark: 0 },
@@ -135,14 +135,14 @@ describe("a body in chunks", () => {
     const { stream, seen } = streaming([bytes(body.slice(0, 40)), bytes(body.slice(40))]);
     expect((await fetched(receiver, post(stream, body))).code).toBe("processed");
     expect(reports).toMatchObject([{ bodyBytes: limit }]);
-    expect(seen.cancelled).toBe(false);
+    expect(seen.canceled).toBe(false);
   });
 
   test("is refused as soon as it exceeds maxBodyBytes by one byte, and the rest is never pulled", async () => {
     const { stream, seen } = streaming([bodyOf(limit + 1), "more", "and more"].map(bytes));
     const response = await fetched(limited().receiver, post(stream));
     expect(response).toEqual({ status: 413, code: "body_too_large" });
-    expect(seen).toEqual({ pulled: 1, cancelled: true });
+    expect(seen).toEqual({ pulled: 1, canceled: true });
   });
 
   test.each<[string, Readonly<Record<string, string>>]>([
@@ -186,18 +186,18 @@ describe("a body in chunks", () => {
     expect((await response).code).toBe("malformed_body");
   });
 
-  test("that does not end within bodyTimeoutMs is cancelled, and its buffer is released", async () => {
+  test("that does not end within bodyTimeoutMs is canceled, and its buffer is released", async () => {
     const clock = fakeClock();
     const { receiver, lines } = observed({ clock, maxBodyBytes: 2_000_000 });
     const before = await bytesInBuffers();
-    const cancelled: number[] = [];
+    const canceled: number[] = [];
     const streamOf = (index: number) => {
       const source = {
         pull(controller: ReadableStreamDefaultController<Uint8Array>) {
           controller.enqueue(new Uint8Array(1_000_000));
           return never();
         },
-        cancel: () => void cancelled.push(index),
+        cancel: () => void canceled.push(index),
       };
       return new ReadableStream<Uint8Array>(source, { highWaterMark: 0 });
     };
@@ -206,12 +206,12 @@ describe("a body in chunks", () => {
     const requests = await Promise.all(indexes.map((index) => post(streamOf(index))));
     const responses = requests.map((request) => fetched(receiver, request));
     await clock.advance(9_999);
-    expect(cancelled).toEqual([]);
+    expect(canceled).toEqual([]);
     expect((await bytesInBuffers()) - before).toBeGreaterThan(19_000_000);
     await clock.advance(1);
     const codes = (await Promise.all(responses)).map(({ code }) => code);
     expect(new Set(codes)).toEqual(new Set(["body_timeout"]));
-    expect(cancelled.toSorted((a, b) => a - b)).toEqual(indexes);
+    expect(canceled.toSorted((a, b) => a - b)).toEqual(indexes);
     expect((await bytesInBuffers()) - before).toBeLessThan(5_000_000);
     expect(requests).toHaveLength(20);
     expect(lines).toEqual([expect.stringContaining("body_timeout")]);
@@ -219,7 +219,7 @@ describe("a body in chunks", () => {
 
   test.each<[string, () => Promise<void>]>([
     ["never settles", never],
-    ["rejects", () => Promise.reject(new Error("cannot be cancelled"))],
+    ["rejects", () => Promise.reject(new Error("cannot be canceled"))],
   ])("is refused without waiting for a cancel() that %s", async (_what, cancel) => {
     const unhandled: unknown[] = [];
     const note = (error: unknown) => void unhandled.push(error);
@@ -241,7 +241,7 @@ describe("a body in chunks", () => {
     const { stream, seen } = streaming(Array.from({ length: 100_000 }, () => new Uint8Array()));
     const response = await fetched(observed().receiver, post(stream, ""));
     expect(response.code).toBe("body_too_large");
-    expect(seen.cancelled).toBe(true);
+    expect(seen.canceled).toBe(true);
     expect(seen.pulled).toBeLessThan(1_100);
   });
 
@@ -257,7 +257,7 @@ describe("a body in chunks", () => {
     const { receiver, lines, reports } = limited();
     const { stream, seen } = streaming([chunk]);
     expect((await fetched(receiver, post(stream))).code).toBe("body_unavailable");
-    expect(seen).toEqual({ pulled: 1, cancelled: true });
+    expect(seen).toEqual({ pulled: 1, canceled: true });
     expect(lines).toEqual([expect.stringContaining("a chunk of the body is not a Uint8Array")]);
     expect(reports[0]).not.toHaveProperty("bodyBytes");
   });
@@ -328,7 +328,7 @@ describe("a body with a Content-Length", () => {
       const headers = { "content-length": String(limit), "transfer-encoding": coding };
       const response = await fetched(limited().receiver, post(stream, eventBody(), headers));
       expect(response.code).toBe("body_too_large");
-      expect(seen).toEqual({ pulled: 2, cancelled: true });
+      expect(seen).toEqual({ pulled: 2, canceled: true });
     },
   );
 

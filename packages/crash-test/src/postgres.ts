@@ -1,4 +1,4 @@
-export { isOfUser, naturalColumns, tableOf } from "./postgres/catalogue.js";
+export { isOfUser, naturalColumns, tableOf } from "./postgres/catalog.js";
 export {
   errorOf,
   messageWith,

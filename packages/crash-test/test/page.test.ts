@@ -112,7 +112,7 @@ describe("a page with findings", () => {
     ]);
   });
 
-  test("marks the fault and the second effect by shape, word and colour", () => {
+  test("marks the fault and the second effect by shape, word and color", () => {
     const fault = /<li class="is-fault">.*?<\/li>/.exec(html)?.[0];
     expect(fault).toMatch(
       /<svg class="fault" .*<b class="fault"><svg class="icon fault".*crash: charge/,

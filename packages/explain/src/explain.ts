@@ -108,7 +108,7 @@ export interface BodyDifference {
  * const signature = await sign('{"type":"email.sent"}', "whsec_test");
  * const { verdict, mistake } = await explain({ body, signature, secrets: "whsec_test" });
  * assert.equal(verdict, "known_mistake");
- * assert.equal(mistake?.id, "reserialised_json");
+ * assert.equal(mistake?.id, "reserialized_json");
  * ```
  */
 export async function explain(request: ExplainRequest): Promise<Explanation> {

@@ -41,7 +41,7 @@ export type MistakeId =
   | "unescaped_unicode"
   | "escaped_slashes"
   | "escaped_unicode"
-  | "reserialised_json"
+  | "reserialized_json"
   | "spaced_json"
   | "pretty_printed_json"
   | "sorted_keys"
@@ -188,7 +188,7 @@ export const mistakes: Readonly<Record<MistakeId, Omit<Mistake, "id">>> = {
     text: "In the signed body, characters are escaped, as in `\\u00e9`. This can happen when JSON is parsed and serialized again.",
     remedy: rawBytes,
   },
-  reserialised_json: {
+  reserialized_json: {
     text: "The signed body is JSON that was parsed and serialized again.",
     remedy: rawBytes,
   },

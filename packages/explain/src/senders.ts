@@ -2,12 +2,12 @@ import type { Scheme, Secrets } from "@svc-webhooks/core";
 import { assertValid } from "@svc-webhooks/core/adapter";
 import { senders, type SenderName } from "@svc-webhooks/schemes/senders";
 import type { Arrived } from "./senders/arrived.js";
-import { judge, type Judgement } from "./senders/judge.js";
+import { judge, type Judgment } from "./senders/judge.js";
 import { keyOf } from "./senders/key.js";
 import type { SenderMistake } from "./senders/mistake.js";
 import { explainRefusal, nextStep } from "./senders/refusal.js";
 
-export type { Judgement, SenderMistake };
+export type { Judgment, SenderMistake };
 export { describeMs } from "./senders/describe-ms.js";
 export type { SenderMistakeId } from "./senders/mistake.js";
 
@@ -41,7 +41,7 @@ export interface ExplainSenderRequest extends SenderRequest {
 }
 
 /** The outcome of a request, and the reason if a receiver refuses it. It contains no secret. */
-export interface RequestExplanation extends Judgement {
+export interface RequestExplanation extends Judgment {
   /** The cause. Present if a known mistake explains why the signature is refused. */
   readonly mistake?: SenderMistake;
   /**
@@ -71,7 +71,7 @@ export interface RequestExplanation extends Judgement {
  * assert.deepEqual([isGenuine, outcome.code], [true, "processed"]);
  * ```
  */
-export async function judgeRequest(request: JudgeRequest): Promise<Judgement> {
+export async function judgeRequest(request: JudgeRequest): Promise<Judgment> {
   return judge(schemeOf(request), request.secret, arrivedOf(request));
 }
 
@@ -103,15 +103,15 @@ export async function explainRequest(request: ExplainSenderRequest): Promise<Req
   const scheme = schemeOf(request);
   for (const one of previousSecrets) keyOf(scheme, one, "previous secret");
   const arrived = arrivedOf(request);
-  const judgement = await judge(scheme, secret, arrived);
-  if (judgement.isGenuine) return judgement;
-  const refused = { scheme, arrived, judgement, secret, previousSecrets, quick };
+  const judgment = await judge(scheme, secret, arrived);
+  if (judgment.isGenuine) return judgment;
+  const refused = { scheme, arrived, judgment, secret, previousSecrets, quick };
   const mistake = await explainRefusal(refused);
-  if (mistake) return { ...judgement, mistake };
+  if (mistake) return { ...judgment, mistake };
   // Names values to compare only for a well-formed signature. Otherwise, neither the secret nor the body is the cause.
-  const { code } = judgement.outcome;
-  if (code !== "signature_mismatch" && code !== "signature_stale") return judgement;
-  return { ...judgement, next_step: await nextStep(refused) };
+  const { code } = judgment.outcome;
+  if (code !== "signature_mismatch" && code !== "signature_stale") return judgment;
+  return { ...judgment, next_step: await nextStep(refused) };
 }
 
 function schemeOf({ scheme }: SenderRequest): Scheme {

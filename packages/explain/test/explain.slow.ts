@@ -303,7 +303,7 @@ describe("an unknown value", () => {
   test("has all applicable mistakes and their combinations checked", async () => {
     const { checked } = await explained(spaced, random);
     expect(checked).toEqual(
-      expect.arrayContaining(["old_secret", "reserialised_json", "sha1", "combinations"]),
+      expect.arrayContaining(["old_secret", "reserialized_json", "sha1", "combinations"]),
     );
   });
 
@@ -505,7 +505,7 @@ describe("with text that is signed before the body", () => {
   test.each<[MistakeId, string, string]>([
     ["old_secret", compact, signed(before + compact, oldSecret)],
     ["newline_added", compact, signed(`${before}${compact}\n`)],
-    ["reserialised_json", spaced, signed(before + JSON.stringify(JSON.parse(spaced)))],
+    ["reserialized_json", spaced, signed(before + JSON.stringify(JSON.parse(spaced)))],
     ["sha1", compact, `sha1=${hmac(before + compact, secret, "sha1").digest("hex")}`],
   ])("names %s", async (id, body, signature) => {
     const found = await explainedAfter(body, signature);

@@ -19,7 +19,7 @@ writeFileSync(program, `${code}\nconsole.log(JSON.stringify(await all()));`);
 
 const expected = [
   "old_secret",
-  "reserialised_json",
+  "reserialized_json",
   "unknown",
   "newline_removed",
   "body_changed",

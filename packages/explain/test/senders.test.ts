@@ -74,7 +74,7 @@ test("names the sender whose scheme fits, and uses the time of arrival", async (
   });
 });
 
-test("recognises a delivery of the service, which has no scheme", async () => {
+test("recognizes a delivery of the service, which has no scheme", async () => {
   const headers = [["X-SVC-Signature", await sign(text, secret)]] as const;
   const { outcome, mistake } = await explainRequest({ scheme: "stripe", headers, body, secret });
   expect(outcome).toMatchObject({ code: "signature_missing" });

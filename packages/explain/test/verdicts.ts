@@ -4,7 +4,7 @@ import { explainRequest } from "@svc-webhooks/explain/senders";
 import { senders } from "@svc-webhooks/schemes/senders";
 
 /**
- * Returns the verdicts on signatures of a replaced secret, of JSON that was parsed and serialised again, and of
+ * Returns the verdicts on signatures of a replaced secret, of JSON that was parsed and serialized again, and of
  * no known mistake.
  */
 export async function verdicts(): Promise<readonly string[]> {

@@ -209,7 +209,7 @@ describe.each(hosts)("$host", ({ host, serve }) => {
       },
     ],
     ["c.req.raw.body, which is still locked", (c) => c.req.raw.body?.getReader()],
-    ["c.req.raw.body, which is cancelled", (c) => c.req.raw.body?.cancel()],
+    ["c.req.raw.body, which is canceled", (c) => c.req.raw.body?.cancel()],
     ["new Request(c.req.raw)", (c) => new Request(c.req.raw)],
   ])(
     "logs the fix behind middleware that has used %s, but not for unsigned requests",

@@ -60,13 +60,13 @@ function assertMayWrite(
 type Shown = Omit<Report, "facts"> & { readonly facts?: unknown };
 
 function reportOf(error: unknown, signal: AbortSignal): Shown {
-  const { code, message: happened, fix, untrusted } = signal.aborted ? cancelled : refusalOf(error);
+  const { code, message: happened, fix, untrusted } = signal.aborted ? canceled : refusalOf(error);
   return { ok: false, code, happened, fix, untrusted, next_step: fix };
 }
 
-const cancelled = new Refusal(
-  "cancelled",
-  "The call was cancelled before it ended.",
+const canceled = new Refusal(
+  "canceled",
+  "The call was canceled before it ended.",
   "Call the tool again if its result is still needed.",
 );
 

@@ -145,7 +145,7 @@ function expectNoSecret(output: string): void {
     }
     for (const shift of [0, 1, 2]) {
       const whole = Buffer.concat([Buffer.alloc(shift), Buffer.from(value)]).toString("base64");
-      // Without the characters that neighbouring bytes change.
+      // Without the characters that neighboring bytes change.
       expect(plainBase64).not.toContain(whole.slice(4, 16));
     }
   }

@@ -48,7 +48,7 @@ describe("verify and explain_signature", () => {
     expect(refused.fix).not.toBe("");
     const explained = await call("explain_signature", { body, signature });
     expect(explained).toMatchObject({
-      code: "reserialised_json",
+      code: "reserialized_json",
       facts: { verdict: "known_mistake", body_bytes: 24, signed_bytes: 21 },
     });
     expect(explained.untrusted).toContain("the signed bytes from there");

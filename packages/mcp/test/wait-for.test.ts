@@ -118,7 +118,7 @@ test("wait_for gives up when its time has passed although the service has not re
   });
 });
 
-test("wait_for ends when it is cancelled during a pause", async () => {
+test("wait_for ends when it is canceled during a pause", async () => {
   const { clock, pauses } = steppedClock();
   const { world: given } = await world(clock);
   const controller = new AbortController();
@@ -127,7 +127,7 @@ test("wait_for ends when it is cancelled during a pause", async () => {
   await until(() => pauses.length === 1, "the first pause has begun");
   controller.abort();
   const { isError, structuredContent } = await called;
-  expect([isError, structuredContent]).toMatchObject([true, { code: "cancelled" }]);
+  expect([isError, structuredContent]).toMatchObject([true, { code: "canceled" }]);
 });
 
 test("no call can wait longer than 50 seconds", () => {
@@ -151,6 +151,6 @@ test("the client can cancel a call, and the server serves the next one", async (
   expect(await ended).toBeInstanceOf(Error);
   // The server reads the cancellation before these calls, and has ended its request long before they have returned.
   for (const _ of [1, 2, 3]) expect(await call("timeline")).toMatchObject({ ok: true });
-  // One request for the call that was cancelled, and one for each timeline.
+  // One request for the call that was canceled, and one for each timeline.
   expect(seen).toEqual({ requests: 5, aborted: 1 });
 });

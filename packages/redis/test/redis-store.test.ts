@@ -182,7 +182,7 @@ test.each([
   expect(await store.check()).toEqual(problems);
 });
 
-test("recognises a replica of Redis 6.2, which wraps the error of a script, and reports it", async () => {
+test("recognizes a replica of Redis 6.2, which wraps the error of a script, and reports it", async () => {
   // The text is from scripting.c of 6.2; the installed server of the other tests is newer.
   const refusal =
     "@user_script:25: @user_script: 25: -READONLY You can't write against a read only replica.";

@@ -13,8 +13,8 @@ export const faultStatus = ({ status = 500 }: FaultRecord): number => status;
 export const faultDelayMs = ({ kind, delayMs }: FaultRecord): number =>
   delayMs ?? (kind === "reorder" ? 60_000 : 1_000);
 
-export const slotsLeft = ({ slots, cancelled }: FaultRecord): number =>
-  cancelled ? 0 : slots.filter(({ usedBy }) => usedBy === undefined).length;
+export const slotsLeft = ({ slots, canceled }: FaultRecord): number =>
+  canceled ? 0 : slots.filter(({ usedBy }) => usedBy === undefined).length;
 
 /** The kinds that change deliveries. Their target must be an endpoint. */
 const forEndpoints: ReadonlySet<FaultKind> = new Set(["duplicate", "reorder", "drop", "mutate"]);
@@ -30,7 +30,7 @@ export function createFaults(state: State, ids: Ids) {
   function* waiting(target: string) {
     for (const fault of state.faults.all()) {
       const slot =
-        fault.target === target && !fault.cancelled
+        fault.target === target && !fault.canceled
           ? fault.slots.find((candidate) => candidate.usedBy === undefined)
           : undefined;
       if (slot) yield { fault, slot };
@@ -46,7 +46,7 @@ export function createFaults(state: State, ids: Ids) {
     add({
       times,
       ...fault
-    }: Omit<FaultRecord, "id" | "slots" | "cancelled"> & { readonly times: number }): FaultRecord {
+    }: Omit<FaultRecord, "id" | "slots" | "canceled"> & { readonly times: number }): FaultRecord {
       if (fault.target.startsWith("we_")) {
         if (!state.endpoints.get(fault.target))
           throw notFound("target", `There is no endpoint ${fault.target}.`);
@@ -65,7 +65,7 @@ export function createFaults(state: State, ids: Ids) {
     cancel(id: string): FaultRecord {
       const fault = state.faults.get(id);
       if (!fault) throw notFound("id", `There is no fault ${id}.`);
-      fault.cancelled = true;
+      fault.canceled = true;
       return state.faults.put(fault);
     },
     /**

@@ -123,10 +123,10 @@ describe("the algorithm is the receiver's", () => {
     const { sign } = await worldOf(sender("standard-webhooks"));
     const forged = await sign(body, { at: clock.now(), secret: key });
     expect(await receive(forged, body)).toMatchObject({ code: "signature_malformed" });
-    const relabelled = withHeader(forged, "webhook-signature", (value) =>
+    const relabeled = withHeader(forged, "webhook-signature", (value) =>
       value.replace("v1,", "v1a,"),
     );
-    expect(await receive(relabelled, body)).toMatchObject({ code: "signature_malformed" });
+    expect(await receive(relabeled, body)).toMatchObject({ code: "signature_malformed" });
   });
 
   test("a list with both versions is verified by either scheme, with its own one", async () => {

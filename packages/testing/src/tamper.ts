@@ -142,7 +142,7 @@ export const tamper = {
    *
    * @throws SyntaxError if the body is not JSON
    */
-  reserialised: (delivery: SignedDelivery): SignedDelivery =>
+  reserialized: (delivery: SignedDelivery): SignedDelivery =>
     changed(delivery, ({ body }) => {
       const text = decoded(body);
       const value: unknown = JSON.parse(text);

@@ -53,7 +53,7 @@ describe.each(await schemesUnderTest())("$name", ({ name, scheme, secret, signin
     ["wrongSecret", (one) => tamper.wrongSecret(one), "signature_mismatch"],
     ["flippedByte", tamper.flippedByte, "signature_mismatch"],
     ["truncated", tamper.truncated, "signature_mismatch"],
-    ["reserialised", tamper.reserialised, "signature_mismatch"],
+    ["reserialized", tamper.reserialized, "signature_mismatch"],
     ["missingHeader", (one) => tamper.missingHeader(one), "signature_missing"],
     ["duplicateHeader", (one) => tamper.duplicateHeader(one), "signature_malformed"],
     ["twoHeaders", tamper.twoHeaders, "signature_malformed"],

@@ -137,7 +137,7 @@ describeWithBrowser("the explanation of a signature", () => {
     ["no_prefix", "signature without sha256="],
     ["missing", "no signature"],
     ["duplicate_header", "two signature headers"],
-    ["reserialised", "body serialized again after signing"],
+    ["reserialized", "body serialized again after signing"],
   ])("names what was tampered with on the attempt itself: %s", async (tamper, words) => {
     const opened = await rotated();
     const page = await openInspector(opened, `/?item=${opened.id}`);

@@ -41,7 +41,7 @@ const unique = (pairs: readonly (readonly [string, string])[]) =>
   );
 
 describeWithBrowser("what the page shows", () => {
-  test("has a shape and a word for each state, so that it needs no colour", async () => {
+  test("has a shape and a word for each state, so that it needs no color", async () => {
     const { page, deliveries } = await openStates();
     expect(unique(await shapes(page, "#calls .chip"))).toEqual([
       ["#i-bad", "failed:"],

@@ -9,9 +9,9 @@ const dark = "rgb(14, 16, 19)";
 const background = (page: Page) =>
   page.evaluate(() => getComputedStyle(document.body).backgroundColor);
 
-const select = (page: Page) => page.getByRole("combobox", { name: "Colour scheme" });
+const select = (page: Page) => page.getByRole("combobox", { name: "Color scheme" });
 
-describeWithBrowser("the colour scheme", () => {
+describeWithBrowser("the color scheme", () => {
   test("is the system's until another one is chosen by keyboard, and is remembered", async () => {
     const { page } = await openInspector({ colorScheme: "light" });
     await visit(page);

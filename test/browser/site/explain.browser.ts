@@ -125,7 +125,7 @@ describeWithBrowser("the page that explains a signature", () => {
       found.push(await resultOf(page));
     }
     expect(found).toEqual([
-      "reserialised_json",
+      "reserialized_json",
       "secret_prefix_stripped",
       "old_secret",
       "newline_added",
@@ -140,7 +140,7 @@ describeWithBrowser("the page that explains a signature", () => {
     const parsed = JSON.stringify(JSON.parse(body));
     const digest = createHmac("sha256", secret).update(parsed).digest("hex");
     const signature = `sha256=${digest}`;
-    expect(await explained(page, { body, signature })).toBe("reserialised_json");
+    expect(await explained(page, { body, signature })).toBe("reserialized_json");
     const bodies = await status(page).locator(".bytes").allTextContents();
     expect(bodies).toEqual([body, parsed]);
     expect(await status(page).locator("mark").first().textContent()).toBe(body.slice(8));
@@ -356,7 +356,7 @@ describeWithBrowser("the page that explains a signature", () => {
     ["light", 390],
     ["dark", 390],
   ] as const;
-  test.each(ends(looks))("has no violations in %s colours at %i px", async (colorScheme, width) => {
+  test.each(ends(looks))("has no violations in %s colors at %i px", async (colorScheme, width) => {
     const page = await openExplain({ colorScheme, viewport: { width, height: 900 } });
     expect(await axe(page)).toEqual([]);
     await button(page, "JSON parsed and serialized again").click();

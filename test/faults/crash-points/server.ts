@@ -80,15 +80,15 @@ export class Process {
       now: () => world.now(),
       monotonic: () => world.monotonic(),
       after: (delayMs, run) => {
-        let isCancelled = false;
+        let isCanceled = false;
         const fire = () => {
-          if (isCancelled) return;
+          if (isCanceled) return;
           if (this.#stop) this.#overdue.push(fire);
           else run();
         };
         const cancel = world.after(delayMs, fire);
         return () => {
-          isCancelled = true;
+          isCanceled = true;
           cancel();
         };
       },

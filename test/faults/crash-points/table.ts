@@ -14,7 +14,7 @@ const row = (...cells: readonly (string | number)[]) => `| ${cells.join(" | ")} 
 
 const rule = (cells: number) => row(...Array<string>(cells).fill("---"));
 
-/** Summarises responses as text such as `12 × 503 store_unavailable, 200 processed`. */
+/** Summarizes responses as text such as `12 × 503 store_unavailable, 200 processed`. */
 function summaryOf(responses: readonly string[]): string {
   const groups: { response: string; count: number }[] = [];
   for (const response of responses) {

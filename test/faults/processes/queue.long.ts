@@ -81,7 +81,7 @@ async function crashing(persistence: readonly string[]): Promise<Struck> {
   };
 }
 
-/** Starts a Redis server whose connections die silently, and that is demoted in favour of another one. */
+/** Starts a Redis server whose connections die silently, and that is demoted in favor of another one. */
 async function failing(): Promise<Struck> {
   const servers = [await redisServer(durable)];
   const primary = () => servers.at(-1) as RedisServer;

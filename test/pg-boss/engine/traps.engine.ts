@@ -103,7 +103,7 @@ describeWithPostgres("objects that another role has created", () => {
   }
 
   /** Uses every function of an inbox and every statement of its worker. */
-  async function useAll(inbox: PgBossInbox, behaviour: { isDown: boolean }): Promise<void> {
+  async function useAll(inbox: PgBossInbox, behavior: { isDown: boolean }): Promise<void> {
     const receiver: Receiver = createReceiver({
       secret,
       name: "traps",
@@ -112,8 +112,8 @@ describeWithPostgres("objects that another role has created", () => {
       on: {
         "*": inbox((event) => {
           const { key } = event as { readonly key?: string };
-          if (behaviour.isDown && key === "b") throw new Error("retry");
-          if (behaviour.isDown) throw new PermanentError("down");
+          if (behavior.isDown && key === "b") throw new Error("retry");
+          if (behavior.isDown) throw new PermanentError("down");
         }),
       },
     });
@@ -140,7 +140,7 @@ describeWithPostgres("objects that another role has created", () => {
     expect(await operator.retry(delayed?.id ?? "")).toBe(true);
     await until(async () => (await dead()) >= 1, "an event is dead");
     await inbox.check();
-    behaviour.isDown = false;
+    behavior.isDown = false;
     const [letter] = await listed(operator.list({ state: "dead", type: "email.sent" }));
     await operator.retry(letter?.id ?? "");
     await operator.discard(letter?.id ?? "", "test");

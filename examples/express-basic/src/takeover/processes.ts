@@ -32,7 +32,7 @@ export interface Processes {
 }
 
 export async function startProcesses(): Promise<Processes> {
-  // V8's optimising compiler takes longer than it saves in a few seconds of PGlite.
+  // V8's optimizing compiler takes longer than it saves in a few seconds of PGlite.
   const child = fork(fileOf("database-process"), { execArgv: ["--liftoff-only"] });
   const exited = once(child, "exit");
   const [port] = (await once(child, "message")) as [number];

@@ -128,12 +128,8 @@ function timeline(): (event: string, result: string, why: string) => void {
   return (event, result, why) => {
     const seconds = ((performance.now() - startedAt) / 1_000) * speed;
     const text = `${seconds.toFixed(1).padStart(6)} s  ${event.padEnd(13)}${result}`;
-    const colour = result.startsWith("200")
-      ? "green"
-      : result.startsWith("503")
-        ? "yellow"
-        : "bold";
-    print(styled(colour, text));
+    const color = result.startsWith("200") ? "green" : result.startsWith("503") ? "yellow" : "bold";
+    print(styled(color, text));
     print(styled("dim", `${" ".repeat(23)}${why}`));
   };
 }

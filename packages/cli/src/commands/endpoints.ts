@@ -63,13 +63,13 @@ export const endpointsList = command({
         { data },
         rows.length === 0
           ? ["No endpoints found."]
-          : table(names, rows, context.stdout, { colours }),
+          : table(names, rows, context.stdout, { colors }),
       );
       return 0;
     }),
 });
 
-const colours = { active: "green", archived: "dim" } as const;
+const colors = { active: "green", archived: "dim" } as const;
 
 export const endpointsRotateSecret = command({
   usage: "<webhook_endpoint_id>",

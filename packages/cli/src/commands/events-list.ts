@@ -6,7 +6,7 @@ import { wholeNumber } from "../lib/number.js";
 import { endpointOption, serviceOptions, withService } from "../lib/service.js";
 import { shortTime } from "../lib/terminal/time.js";
 import { tableInParts } from "../lib/terminal/table.js";
-import type { Colour, Output } from "../paint.js";
+import type { Color, Output } from "../paint.js";
 
 /** The maximum page size of the service's list. */
 const longestPage = 100;
@@ -138,7 +138,7 @@ function createPrint(show: Context["show"], output: Output): (data: readonly Lis
     }
     const isShown = data.some(({ last_response }) => last_response !== undefined);
     const all = columns.filter((name) => isShown || name !== "last_response");
-    linesOf ??= tableInParts(all, output, { colours, first: mostImportant });
+    linesOf ??= tableInParts(all, output, { colors, first: mostImportant });
     const rows = data.map((event) => {
       const shown: Readonly<Record<string, unknown>> = {
         ...event,
@@ -164,7 +164,7 @@ const columns = [
 
 const mostImportant = ["event_id", "status", "last_response", "type", "attempts"];
 
-const colours: Readonly<Record<string, Colour>> = {
+const colors: Readonly<Record<string, Color>> = {
   pending: "yellow",
   attempting: "yellow",
   succeeded: "green",

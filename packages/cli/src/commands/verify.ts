@@ -46,7 +46,7 @@ export const verify = command({
     "Exits with 0 if the signature matches the exact bytes of the body (with --scheme, if the delivery is accepted), and otherwise with 1.",
     "--explain checks for common mistakes, such as a body that was parsed and serialized again, or a secret with a newline, and reports the one that produces this signature. The signature is still not accepted. Unlike svc-webhooks listen, this command does not accept the previous secret either. A signature with upper-case hex digits is accepted; --explain then prints a note on stderr.",
     "With --scheme, the request is verified as a receiver with this scheme would verify it, and the outcome is printed; a refusal is printed with its cause and fix. Pass the request as headers and a body, or as a line of a capture file. --explain then also checks for mistakes that are common with that sender, such as a wrong clock.",
-    "With --json, prints { ok, mistake, next_step? }; --scheme adds { outcome, delivery_id, type, happened, cause, fix, details? }. The mistake is an id such as reserialised_json, or null if none was found.",
+    "With --json, prints { ok, mistake, next_step? }; --scheme adds { outcome, delivery_id, type, happened, cause, fix, details? }. The mistake is an id such as reserialized_json, or null if none was found.",
   ],
   examples: [
     "svc-webhooks verify --explain --secret-env SVC_WEBHOOK_SECRET --signature sha256=… < body.json",

@@ -67,7 +67,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     copyOutput(child.stderr, stderr, log.reader()),
   ];
   let isHeld = true;
-  // Ignores errors, such as one because the app runs as another user and cannot be signalled. Node would throw them.
+  // Ignores errors, such as one because the app runs as another user and cannot be signaled. Node would throw them.
   child.on("error", () => {});
   const closed = new Promise<void>((resolve) => {
     child.once("close", () => {

@@ -1,7 +1,7 @@
 import type { BodyDifference } from "@svc-webhooks/explain";
 import { escaped } from "./terminal/text.js";
 
-/** Returns lines that show where the signed bytes first differ from the body, labelled with the given names. */
+/** Returns lines that show where the signed bytes first differ from the body, labeled with the given names. */
 export function differenceLines(
   { at, before, body, yours, bytes }: BodyDifference,
   nameOfBody: string,

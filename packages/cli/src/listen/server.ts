@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { answer, type OutcomeCode, type Secret } from "@svc-webhooks/core";
 import { codeOf } from "@svc-webhooks/core/adapter";
-import type { Judgement } from "@svc-webhooks/explain/senders";
+import type { Judgment } from "@svc-webhooks/explain/senders";
 import { readRawBody } from "@svc-webhooks/node";
 import type { Sender } from "@svc-webhooks/schemes/senders";
 import { isRefusal, messageOf } from "../errors.js";
@@ -161,7 +161,7 @@ async function read(
 }
 
 async function replyTo(
-  { body, judgement, secretId: _secretId, ...captured }: ReceivedBody,
+  { body, judgment, secretId: _secretId, ...captured }: ReceivedBody,
   { sender, save, target, signal }: ListenOptions,
 ): Promise<Reply> {
   const { verdict } = captured;
@@ -179,7 +179,7 @@ async function replyTo(
   if (isGenuine && target) {
     const headers = passedHeaders(captured.headers, sender);
     reply = await forward({ ...captured, headers, body }, target, signal).catch(failedReply);
-  } else reply = judgement ? ownReply(judgement) : { status: isGenuine ? 200 : 401 };
+  } else reply = judgment ? ownReply(judgment) : { status: isGenuine ? 200 : 401 };
   const error = [reply.error, note].filter(Boolean).join(" ");
   return error === "" ? reply : { ...reply, error };
 }
@@ -202,7 +202,7 @@ function failedReply(error: unknown): Reply {
 type ReceivedBody = Omit<Captured, "body"> & Verified & Pick<Received, "body">;
 
 /** Returns the response that a receiver with the sender's scheme would send. In a handshake, its body matters. */
-function ownReply({ outcome }: Judgement): Reply {
+function ownReply({ outcome }: Judgment): Reply {
   const { body, ...reply } = answer(outcome);
   return { ...reply, body: Buffer.from(body) };
 }

@@ -1,5 +1,5 @@
 import { headerNames } from "@svc-webhooks/core/adapter";
-import type { Judgement, SenderMistake } from "@svc-webhooks/explain/senders";
+import type { Judgment, SenderMistake } from "@svc-webhooks/explain/senders";
 import type { Context } from "../command.js";
 import { headerOf } from "../lib/delivery-headers.js";
 import { isIdText, isTypeName } from "../lib/field-name.js";
@@ -45,19 +45,19 @@ export function createShow(
 
   return async (received) => {
     const { at, method, headers, body, verdict, secretId, status, target, error } = received;
-    const { judgement } = received;
+    const { judgment } = received;
     const path = redact ? "/" : received.path;
     const isGenuine = verdict === "genuine";
     const ownType = isGenuine && body ? eventTypeOf(body) : undefined;
     const ownId = headerOf(headers, headerNames.deliveryId);
-    const type = shown(judgement ? judgement.outcome.type : ownType, isTypeName);
-    const id = shown(judgement ? judgement.outcome.deliveryId : ownId, isIdText);
+    const type = shown(judgment ? judgment.outcome.type : ownType, isTypeName);
+    const id = shown(judgment ? judgment.outcome.deliveryId : ownId, isIdText);
     // A missing signature of the service needs no explanation.
-    const isExplained = !isGenuine && (judgement !== undefined || verdict !== "signature_missing");
+    const isExplained = !isGenuine && (judgment !== undefined || verdict !== "signature_missing");
     const explanation =
       body && isExplained ? await explain({ headers, body, at: Date.parse(at) }) : undefined;
     const mistake = explanation?.mistake;
-    const code = target ? target.code : judgement?.outcome.code;
+    const code = target ? target.code : judgment?.outcome.code;
     if (json) {
       const facts = { at, method, path, delivery_id: id ?? null, type: type ?? null };
       const judged = { verdict, secret: secretId ?? null, mistake: mistake?.id ?? null };
@@ -88,17 +88,17 @@ export function createShow(
           )
         : undefined,
       ...(isRefused ? refusalOf(target.status, code, true) : []),
-      ...(judgement && judgement.outcome.status !== 200 && !target
-        ? adviceOf(judgement, mistake, redact !== undefined)
+      ...(judgment && judgment.outcome.status !== 200 && !target
+        ? adviceOf(judgment, mistake, redact !== undefined)
         : [mistake?.text, mistake?.remedy]),
-      explanation && !mistake && !judgement ? ((await reasonOf(ownId)) ?? unknown) : undefined,
+      explanation && !mistake && !judgment ? ((await reasonOf(ownId)) ?? unknown) : undefined,
     ];
     const first = parts.flatMap((part, index) => (index === 0 ? [part] : ["  ", part]));
     show({}, [first, ...more.flatMap((text) => (text ? [`  ${text}`] : []))]);
     if (!isRefused || isHinted) return;
     isHinted = true;
     note(
-      `Your receiver did not accept a genuine delivery. To find out why, run svc-webhooks doctor ${forwardTo?.href}${judgement ? " --scheme …" : ""} --secret-env ….`,
+      `Your receiver did not accept a genuine delivery. To find out why, run svc-webhooks doctor ${forwardTo?.href}${judgment ? " --scheme …" : ""} --secret-env ….`,
     );
   };
 }
@@ -115,7 +115,7 @@ const mostText = 16_384;
  * @param isOwnOnly whether to omit texts that may contain a part of the request
  */
 const adviceOf = (
-  { outcome, text: { happened, cause, fix }, details }: Judgement,
+  { outcome, text: { happened, cause, fix }, details }: Judgment,
   mistake: SenderMistake | undefined,
   isOwnOnly: boolean,
 ): readonly string[] => [

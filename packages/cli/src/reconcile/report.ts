@@ -141,7 +141,7 @@ export function linesOf(found: Found, output: Output): readonly Line[] {
     "",
     ...table(["field", "count", "meaning", "next step"], rows, output, {
       first: ["field", "count", "next step"],
-      colours: report.missingCount > 0 || report.lostCount > 0 ? colours : {},
+      colors: report.missingCount > 0 || report.lostCount > 0 ? colors : {},
     }),
     ...idLines("missing", report.missing, report.missingCount),
     ...idLines("lost", report.lost, report.lostCount),
@@ -151,7 +151,7 @@ export function linesOf(found: Found, output: Output): readonly Line[] {
   ];
 }
 
-const colours = { missing: "red", lost: "red" } as const;
+const colors = { missing: "red", lost: "red" } as const;
 
 /** Returns the link to the documentation, if a count needs more explanation than fits into the table. */
 const pageLines = ({ report }: Found): readonly Line[] =>

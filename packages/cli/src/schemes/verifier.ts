@@ -1,6 +1,6 @@
 import { verify, type Secret } from "@svc-webhooks/core";
 import { headerNames } from "@svc-webhooks/core/adapter";
-import { judgeRequest, type Judgement } from "@svc-webhooks/explain/senders";
+import { judgeRequest, type Judgment } from "@svc-webhooks/explain/senders";
 import { service, type Sender } from "@svc-webhooks/schemes/senders";
 import { headerOf } from "../lib/delivery-headers.js";
 import type { Arrived } from "./arrived.js";
@@ -12,7 +12,7 @@ export interface Verified {
   /** The id of the secret that made the signature. Undefined unless the request is genuine. */
   readonly secretId?: string | undefined;
   /** The outcome in a receiver with the scheme of `--scheme`. Absent without it, and if the body could not be read. */
-  readonly judgement?: Judgement;
+  readonly judgment?: Judgment;
 }
 
 /** Verifies the deliveries of one sender. */
@@ -32,9 +32,9 @@ export const verifierOf =
         ? { verdict: "genuine", secretId: result.secretId }
         : { verdict: result.code };
     }
-    const judgement = await judgeRequest({ ...arrived, scheme: sender.scheme, secret: secrets });
-    const { isGenuine, outcome } = judgement;
+    const judgment = await judgeRequest({ ...arrived, scheme: sender.scheme, secret: secrets });
+    const { isGenuine, outcome } = judgment;
     return isGenuine
-      ? { verdict: "genuine", secretId: outcome.secretId, judgement }
-      : { verdict: outcome.code, judgement };
+      ? { verdict: "genuine", secretId: outcome.secretId, judgment }
+      : { verdict: outcome.code, judgment };
   };

@@ -79,7 +79,7 @@ export function prepare(
     method,
     path: call.path + (search.size ? `?${String(search)}` : ""),
     // Serializes the body once, so that all attempts send the same bytes.
-    body: serialised(body),
+    body: serialized(body),
     call,
     idempotencyKey,
     isRepeatable: mayRepeat || idempotencyKey !== undefined || !/^P(OST|ATCH)$/.test(method),
@@ -88,7 +88,7 @@ export function prepare(
   };
 }
 
-function serialised(body: unknown): string | null {
+function serialized(body: unknown): string | null {
   try {
     return JSON.stringify(body) ?? null;
   } catch (error) {

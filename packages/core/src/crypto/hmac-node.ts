@@ -27,14 +27,14 @@ export const fingerprint: Fingerprint = (data) => {
 };
 
 /** The minimum length, in bytes, of a key that cannot be guessed from its fingerprint. */
-const shortestLabelled = 24;
+const shortestLabeled = 24;
 
 export const describeKeys: DescribeKeys = (keys, now, body, signature, scheme) => {
   const described = keys.map(({ id, key, bytes, expiresAt }) => {
     const digest = (data: string | Uint8Array) =>
       createHmac("sha256", bytes).update(data).digest("hex");
     const label =
-      bytes.length < shortestLabelled
+      bytes.length < shortestLabeled
         ? "short key"
         : digest("svc-webhooks fingerprint v1").slice(0, 8);
     const isExpired = expiresAt <= now;

@@ -18,7 +18,7 @@ interface Layout {
   readonly colon: string;
 }
 
-const compact: Layout = { id: "reserialised_json", comma: ",", colon: ":" };
+const compact: Layout = { id: "reserialized_json", comma: ",", colon: ":" };
 const layouts: readonly Layout[] = [
   compact,
   { id: "spaced_json", comma: ", ", colon: ": " },
@@ -117,7 +117,7 @@ function* styled(json: string): Generator<string> {
   }
 }
 
-/** Returns the mistake that a layout indicates, or `reserialised_json` if the body already has this layout. */
+/** Returns the mistake that a layout indicates, or `reserialized_json` if the body already has this layout. */
 function layoutMistake(body: string, tokens: readonly string[], layout: Layout): MistakeId {
   const bare = body.trim();
   const isLaidOut =

@@ -10,7 +10,7 @@ import { outcomeText, type OutcomeText } from "@svc-webhooks/core/outcomes";
 import { headerOf, type Arrived } from "./arrived.js";
 
 /** The outcome of a request, and the texts that the receiver logs for it. */
-export interface Judgement {
+export interface Judgment {
   readonly outcome: Outcome;
   /** Whether the signature is genuine and its time is tolerated. */
   readonly isGenuine: boolean;
@@ -28,7 +28,7 @@ const mostBytes = 104_857_600;
  *
  * @throws ConfigError (as a rejection) for a secret that the scheme refuses
  */
-export async function judge(scheme: Scheme, secret: Secrets, arrived: Arrived): Promise<Judgement> {
+export async function judge(scheme: Scheme, secret: Secrets, arrived: Arrived): Promise<Judgment> {
   const detailsByCode = new Map<string, string>();
   const log = (_text: string, { code, details }: LogFields) => {
     if (details) detailsByCode.set(code, `${details}.`);

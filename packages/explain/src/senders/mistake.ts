@@ -3,7 +3,7 @@ import type { SenderName } from "@svc-webhooks/schemes/senders";
 import type { BodyDifference } from "../explain.js";
 import type { MistakeId } from "../mistakes.js";
 import type { Arrived } from "./arrived.js";
-import type { Judgement } from "./judge.js";
+import type { Judgment } from "./judge.js";
 
 /** The name of a known mistake in a sender's request. */
 export type SenderMistakeId =
@@ -38,7 +38,7 @@ export interface SenderMistake {
 export interface Refused {
   readonly scheme: Scheme;
   readonly arrived: Arrived;
-  readonly judgement: Judgement;
+  readonly judgment: Judgment;
   readonly secret: string;
   readonly previousSecrets: readonly string[];
   readonly quick: boolean;

@@ -11,7 +11,7 @@ import { timesIn } from "./signed-time.js";
  * accepted: each candidate differs from the given request in its headers, its time, its key or its body.
  */
 export async function explainRefusal(refused: Refused): Promise<SenderMistake | undefined> {
-  const { code } = refused.judgement.outcome;
+  const { code } = refused.judgment.outcome;
   if (code === "signature_stale") return explainStale(refused);
   return firstOf(looks[code] ?? [], refused);
 }
@@ -38,9 +38,9 @@ async function explainStale(refused: Refused): Promise<SenderMistake | undefined
   const { scheme, arrived, secret } = refused;
   for (const { at } of timesIn(scheme, arrived)) {
     const then = { ...arrived, at };
-    const judgement = await judge(scheme, secret, then);
-    if (judgement.outcome.code === "signature_stale") continue;
-    if (!judgement.isGenuine) return explainRefusal({ ...refused, arrived: then, judgement });
+    const judgment = await judge(scheme, secret, then);
+    if (judgment.outcome.code === "signature_stale") continue;
+    if (!judgment.isGenuine) return explainRefusal({ ...refused, arrived: then, judgment });
     return staleness(arrived.at - at);
   }
   return undefined;

@@ -20,7 +20,7 @@ export const waitFor = tool({
   name: "wait_for",
   title: "Wait for a delivery to end",
   description:
-    "Waits until a delivery reaches `state`, and returns its attempts. Without `event_id`, it examines the newest delivery, or the newest delivery of `type`. It gives up after `timeout_seconds`, and stops when the call is cancelled.",
+    "Waits until a delivery reaches `state`, and returns its attempts. Without `event_id`, it examines the newest delivery, or the newest delivery of `type`. It gives up after `timeout_seconds`, and stops when the call is canceled.",
   input: z.strictObject({
     event_id: eventId.optional(),
     type: z.string().min(1).max(200).optional().describe("the event type"),

@@ -103,7 +103,7 @@ export function overPostgresJs<Sql extends PostgresJs>(sql: Sql): Database<TxOf<
         // A query behind one of the application's statements may simply be waiting, so nothing is closed for it.
         if (internals.active) void closeDead(sql, find);
         if (internals.state) return;
-        // The query is waiting for a connection. If it were cancelled while that connection is being opened,
+        // The query is waiting for a connection. If it were canceled while that connection is being opened,
         // postgres.js would never use the connection. Instead, the query is withdrawn: it is replaced with a statement
         // that has no effect.
         internals.strings = ["select 1"];

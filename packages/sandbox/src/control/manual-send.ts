@@ -11,7 +11,7 @@ import type { sendRequest, testEmailRequest } from "./requests.js";
 
 /**
  * Sends a delivery on request. An edited body is sent as a new delivery.
- * @throws ApiError 409, or 400 if `tamper` is `reserialised` and the body is not JSON
+ * @throws ApiError 409, or 400 if `tamper` is `reserialized` and the body is not JSON
  */
 export function sendManually(
   service: Service,
@@ -23,7 +23,7 @@ export function sendManually(
     throw conflict("The endpoint is archived, so nothing is delivered to it.");
   if (tamper === "previous_secret" && endpoint.previous === undefined)
     throw conflict("The endpoint has no previous secret. Rotate the secret first.");
-  if (tamper === "reserialised" && !isJson(body ?? delivery.body))
+  if (tamper === "reserialized" && !isJson(body ?? delivery.body))
     throw invalid(
       "tamper",
       "The body is not JSON, so it cannot be re-serialized. Pass a JSON body or choose another value for `tamper`.",

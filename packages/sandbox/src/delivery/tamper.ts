@@ -4,8 +4,8 @@ import { signature } from "./signing.js";
 
 /**
  * Returns the body and signatures of a request that a receiver must reject. The request stays genuine in three cases:
- * `previous_secret` without a rotation, `flipped_byte` of an empty body, and `reserialised` if that changes no byte.
- * The promise rejects if `tamper` is `reserialised` and the body is not JSON.
+ * `previous_secret` without a rotation, `flipped_byte` of an empty body, and `reserialized` if that changes no byte.
+ * The promise rejects if `tamper` is `reserialized` and the body is not JSON.
  */
 export async function tampered(
   tamper: Tamper,
@@ -34,7 +34,7 @@ export async function tampered(
       return { body, signatures: [] };
     case "duplicate_header":
       return { body, signatures: [genuine, genuine] };
-    case "reserialised": {
+    case "reserialized": {
       const parsed: unknown = JSON.parse(new TextDecoder().decode(body));
       return {
         body: new TextEncoder().encode(JSON.stringify(parsed, null, 2)),

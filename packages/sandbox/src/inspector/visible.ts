@@ -1,6 +1,6 @@
 import { characterName, hiddenCharacters } from "@svc-webhooks/core/outcomes";
 
-/** A character that is invisible, or that changes how its neighbours are displayed. */
+/** A character that is invisible, or that changes how its neighbors are displayed. */
 export interface Mark {
   /** The character's name, such as `RLO`, or its code point, such as `U+00AD`. */
   readonly name: string;

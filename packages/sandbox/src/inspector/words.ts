@@ -6,7 +6,7 @@ import type { stateWords } from "../read/search.js";
 
 export type Shape = "ok" | "bad" | "wait" | "half" | "none" | "flag" | "warn" | "event";
 
-/** The shape and colour for each delivery state, and for events that went to no endpoint. */
+/** The shape and color for each delivery state, and for events that went to no endpoint. */
 export const stateShapes = {
   succeeded: "ok",
   failed: "bad",
@@ -42,7 +42,7 @@ const withoutHandler: ReadonlySet<string | undefined> = new Set(["ignored", "dup
 /** Whether a receiver with svc-webhooks accepted a delivery without processing it. */
 export const isUnhandled = ({ code }: Result) => withoutHandler.has(code);
 
-/** Returns the look of an attempt, which determines its icon and its colour. */
+/** Returns the look of an attempt, which determines its icon and its color. */
 export const lookOf = (attempt: Result & { readonly ok: boolean }): "ok" | "bad" | "none" =>
   isUnhandled(attempt) ? "none" : attempt.ok ? "ok" : "bad";
 
@@ -81,7 +81,7 @@ export const tamperTexts = {
   no_prefix: "signature without sha256=",
   missing: "no signature",
   duplicate_header: "two signature headers",
-  reserialised: "body serialized again after signing",
+  reserialized: "body serialized again after signing",
 } as const;
 
 const units = [

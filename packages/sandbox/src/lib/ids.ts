@@ -35,7 +35,7 @@ export function createIds(seed?: string, ownSecret?: () => string): Ids {
   const text = (length: number) => {
     let out = "";
     while (out.length < length) {
-      // Bytes from 248, the largest multiple of 62 in a byte, are skipped, because they would favour the first letters.
+      // Bytes from 248, the largest multiple of 62 in a byte, are skipped, because they would favor the first letters.
       for (const byte of bytes(length))
         if (byte < 248 && out.length < length) out += letters[byte % 62];
     }

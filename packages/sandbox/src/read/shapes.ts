@@ -156,7 +156,7 @@ export const faultShape = (fault: FaultRecord) => ({
   ...maybe("delay_ms", fault.delayMs),
   ...maybe("result", fault.result),
   ...maybe("sign_again", fault.signAgain),
-  cancelled: fault.cancelled === true,
+  canceled: fault.canceled === true,
   slots: fault.slots.map(({ usedBy }) => ({ what: faultText(fault), ...maybe("used_by", usedBy) })),
   left: slotsLeft(fault),
 });

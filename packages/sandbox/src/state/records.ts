@@ -164,7 +164,7 @@ export const tampers = [
   "no_prefix",
   "missing",
   "duplicate_header",
-  "reserialised",
+  "reserialized",
 ] as const;
 
 export type Tamper = (typeof tampers)[number];
@@ -241,5 +241,5 @@ export interface FaultRecord {
   readonly signAgain?: boolean | undefined;
   /** One slot per use, with the id of the call or delivery that used it. */
   readonly slots: { usedBy?: string }[];
-  cancelled?: boolean;
+  canceled?: boolean;
 }

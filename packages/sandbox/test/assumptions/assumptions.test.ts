@@ -10,7 +10,7 @@ import {
   type Respond,
 } from "../support.js";
 
-/** The behaviour that a developer sees under an assumption's default and under an alternative. */
+/** The behavior that a developer sees under an assumption's default and under an alternative. */
 interface Row {
   /** The assumption's id and an alternative, as the ledger lists it. */
   readonly name: string;

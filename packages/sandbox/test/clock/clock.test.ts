@@ -138,9 +138,9 @@ describe("a moved clock", () => {
     expect([times, clock.now()]).toEqual([[500, 1_500, 2_500], 3_000]);
   });
 
-  test("goes to the next due item and names it, unless it was cancelled", async () => {
+  test("goes to the next due item and names it, unless it was canceled", async () => {
     const clock = clockOf();
-    const cancel = clock.at(5, item("cancelled"), () => {});
+    const cancel = clock.at(5, item("canceled"), () => {});
     clock.at(10, item("dlv_1"), () => {});
     clock.at(20, item("send_1", "send"), () => {});
     cancel();

@@ -151,7 +151,7 @@ describe("POST deliveries/{id}/send", () => {
     ["no_prefix", (_body, signature, genuine) => `sha256=${signature}` === genuine],
     ["missing", (_body, signature) => signature === undefined],
     ["duplicate_header", (_body, signature, genuine) => signature === `${genuine}, ${genuine}`],
-    ["reserialised", (body, signature, genuine) => signature === genuine && body.includes("\n")],
+    ["reserialized", (body, signature, genuine) => signature === genuine && body.includes("\n")],
   ];
 
   test.each(tampers)("sends %s, which its attempt names", async (tamper, isSo) => {
@@ -181,10 +181,10 @@ describe("POST deliveries/{id}/send", () => {
     expect(await verify(arrived?.body ?? "", signature, secret)).toMatchObject({ ok: true });
   });
 
-  test("sends nothing to an archived endpoint, and reserialises only JSON", async () => {
+  test("sends nothing to an archived endpoint, and reserializes only JSON", async () => {
     const { control, id, endpointId, got } = await delivered([200]);
-    const reserialised = { body: "no JSON", tamper: "reserialised" };
-    expect((await control(`POST deliveries/${id}/send`, reserialised)).status).toBe(400);
+    const reserialized = { body: "no JSON", tamper: "reserialized" };
+    expect((await control(`POST deliveries/${id}/send`, reserialized)).status).toBe(400);
     await control(`POST endpoints/${endpointId}/archive`);
     expect((await control(`POST deliveries/${id}/send`)).status).toBe(409);
     expect(got).toHaveLength(1);
@@ -201,7 +201,7 @@ describe("POST deliveries/{id}/attempts/{n}/explain", () => {
     expect(await explain(hmac(first?.body ?? "", secret))).toMatchObject({ verdict: "same" });
     expect(await explain(hmac(parsed, secret))).toMatchObject({
       verdict: "known_mistake",
-      mistake: { id: "reserialised_json", text: expect.any(String), remedy: expect.any(String) },
+      mistake: { id: "reserialized_json", text: expect.any(String), remedy: expect.any(String) },
       first_difference: { at: expect.any(Number) },
     });
     expect(await explain("sha256=00")).toMatchObject({
@@ -210,7 +210,7 @@ describe("POST deliveries/{id}/attempts/{n}/explain", () => {
     });
   });
 
-  test("recognises the secret of another endpoint, also of an archived one", async () => {
+  test("recognizes the secret of another endpoint, also of an archived one", async () => {
     const { control, register, id, got, url } = await delivered(401);
     const other = await register(url);
     await control(`POST endpoints/${other.id}/archive`);
@@ -393,7 +393,7 @@ describe("POST faults", () => {
     ]);
     expect((await control(`POST faults/${made.body.id}/cancel`)).body).toMatchObject({
       left: 0,
-      cancelled: true,
+      canceled: true,
     });
     expect((await send()).status).toBe(202);
     expect((await call("GET /v1/webhook-events")).status).toBe(200);

@@ -174,9 +174,9 @@ describe("a receiver", () => {
   test("reads no more of a handler's response than it keeps, and stops at the time limit", async () => {
     const run = await open({ clock: impatient, assumptions: { "A-09": "none" } });
     await run.register("http://127.0.0.1:9");
-    const bodies: { pulled: number; cancelled: boolean }[] = [];
+    const bodies: { pulled: number; canceled: boolean }[] = [];
     const endless = (chunk: number) => () => {
-      const seen = { pulled: 0, cancelled: false };
+      const seen = { pulled: 0, canceled: false };
       bodies.push(seen);
       const body = new ReadableStream<Uint8Array>({
         pull(controller) {
@@ -184,7 +184,7 @@ describe("a receiver", () => {
           if (chunk > 0) controller.enqueue(new Uint8Array(chunk));
         },
         cancel() {
-          seen.cancelled = true;
+          seen.canceled = true;
         },
       });
       return new Response(body);
@@ -195,7 +195,7 @@ describe("a receiver", () => {
     run.sandbox.deliverTo(endless(0));
     await run.send();
     await run.clock.advance(15_000);
-    expect(bodies.map(({ cancelled }) => cancelled)).toEqual([true, true]);
+    expect(bodies.map(({ canceled }) => canceled)).toEqual([true, true]);
     expect(bodies[0]?.pulled).toBeLessThan(5);
     const events = await run.events();
     expect(events.map(({ status }) => status)).toEqual(["succeeded", "failed"]);
@@ -538,7 +538,7 @@ test("an order that cannot be written leaves the delivery and its next attempt a
 describe("an error in the sandbox", () => {
   test("while a request is built is a failed attempt with its reason", async () => {
     const { engine, delivery, clock } = await engineWith("not JSON");
-    engine.sendManually(delivery, { times: 1, concurrent: false, tamper: "reserialised" });
+    engine.sendManually(delivery, { times: 1, concurrent: false, tamper: "reserialized" });
     await clock.advance(0);
     expect(delivery.attempts).toMatchObject([
       { attempt: 1, trigger: "event", response: { status: 500 } },

@@ -124,14 +124,14 @@ describe("a fault of an endpoint", () => {
     expect(reply.status).toBe(409);
   });
 
-  test("is used in its order and can be cancelled", async () => {
+  test("is used in its order and can be canceled", async () => {
     const opened = await open({ assumptions: { "A-09": "1s,1s,1s" } });
     const { url, got } = await receiver();
     const { id } = await opened.register(url);
     await opened.fault("status", { target: id, status: 500, times: 2 });
-    const cancelled = await opened.fault("status", { target: id, status: 501 });
+    const canceled = await opened.fault("status", { target: id, status: 501 });
     await opened.fault("status", { target: id, status: 502 });
-    await opened.control(`POST faults/${cancelled.id}/cancel`);
+    await opened.control(`POST faults/${canceled.id}/cancel`);
     await opened.send();
     await opened.clock.advance(10_000);
     const [delivery] = await opened.deliveries();

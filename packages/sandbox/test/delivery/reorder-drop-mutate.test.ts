@@ -67,7 +67,7 @@ describe("a fault of kind reorder", () => {
 
   test.for([
     ["its time has passed", ({ clock }) => clock.advance(30_000)],
-    ["it is cancelled", ({ control, fault }) => control(`POST faults/${fault.id}/cancel`)],
+    ["it is canceled", ({ control, fault }) => control(`POST faults/${fault.id}/cancel`)],
     [
       "one of its deliveries is run now",
       async ({ control, deliveries }) =>

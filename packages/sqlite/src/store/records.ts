@@ -24,7 +24,7 @@ const table = "svc_webhooks_deliveries";
 /**
  * The number of records after a claimed one, in the order of the keys, that each claim removes if they have expired.
  */
-const neighbours = 8;
+const neighbors = 8;
 
 interface Statements {
   readonly find: SqliteStatement;
@@ -43,7 +43,7 @@ function prepare(db: SqliteDatabase): Statements {
     remove: db.prepare(`DELETE FROM ${table} WHERE key = ?`),
     // Keys are hashes, so any record can follow the next claimed one, and expired records do not accumulate.
     sweep: db.prepare(
-      `DELETE FROM ${table} WHERE key IN (SELECT key FROM ${table} WHERE key > ? ORDER BY key LIMIT ${neighbours}) AND expires_at <= ?`,
+      `DELETE FROM ${table} WHERE key IN (SELECT key FROM ${table} WHERE key > ? ORDER BY key LIMIT ${neighbors}) AND expires_at <= ?`,
     ),
     purge: db.prepare(
       `DELETE FROM ${table} WHERE key IN (SELECT key FROM ${table} WHERE expires_at <= ? LIMIT ?)`,

@@ -28,7 +28,7 @@ export interface World<Pool = PgPool> {
    * faults do not interrupt it, and it must not call a real service.
    *
    * @param name the effect's name in the report, such as `charge`
-   * @param options `key` returns the idempotency key that the other side honours; `reads` is true if `run` changes
+   * @param options `key` returns the idempotency key that the other side honors; `reads` is true if `run` changes
    *   nothing
    */
   readonly effect: <Args extends readonly unknown[], Result>(

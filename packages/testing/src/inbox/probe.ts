@@ -37,7 +37,7 @@ export interface Run {
   endedAt?: number;
 }
 
-type Behaviour = (run: Run) => unknown;
+type Behavior = (run: Run) => unknown;
 
 export interface InboxCase {
   readonly title: string;
@@ -159,7 +159,7 @@ export class InboxProbe {
   readonly maxBodyBytes: number;
   readonly runs: Run[] = [];
   /** The handler, called for each run. Cases replace this function. If it throws or rejects, the run fails. */
-  behaviour: Behaviour = () => {};
+  behavior: Behavior = () => {};
   readonly #under: InboxUnderTest;
   readonly #timeoutMs: number;
   readonly #processes: Process[] = [];
@@ -192,7 +192,7 @@ export class InboxProbe {
     const run: Run = { process, event, context, count, startedAt: this.clock.now() };
     this.runs.push(run);
     try {
-      await this.behaviour(run);
+      await this.behavior(run);
     } finally {
       run.endedAt = this.clock.now();
     }
@@ -343,16 +343,16 @@ export class InboxProbe {
    */
   async passes(process: Process): Promise<void> {
     await this.#under.clock?.advance(60_000);
-    const { behaviour } = this;
+    const { behavior } = this;
     const delivery = await this.delivery();
     const id = delivery.headers["x-svc-delivery-id"];
-    this.behaviour = (run) => (run.context.deliveryId === id ? undefined : behaviour(run));
+    this.behavior = (run) => (run.context.deliveryId === id ? undefined : behavior(run));
     await this.accept(process, delivery);
     await this.until(
       "an event that was accepted afterwards has run",
       () => this.runsOf(delivery)[0]?.endedAt !== undefined,
     );
-    this.behaviour = behaviour;
+    this.behavior = behavior;
   }
 
   /** Checks that the runs of a delivery have exactly these run numbers, in this order. */

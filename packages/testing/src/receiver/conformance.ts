@@ -82,7 +82,7 @@ const optionNames = [
  *
  * @param url the `http` or `https` URL of the receiver, on any host
  * @throws ConfigError (as a rejection) `invalid_option`; `unknown_option`; `invalid_secret` for a secret that
- *   cannot sign. The receiver's behaviour never causes a rejection.
+ *   cannot sign. The receiver's behavior never causes a rejection.
  *
  * @example
  * ```ts

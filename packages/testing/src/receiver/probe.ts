@@ -115,7 +115,7 @@ export class ReceiverProbe extends HttpSender {
    * it. In that state, its responses prove nothing about the case.
    */
   async expectUnlocked(): Promise<void> {
-    this.runs.behaviour = () => {};
+    this.runs.behavior = () => {};
     const reaction = await this.lockOf();
     if (reaction === undefined) return;
     throw new PreconditionError(

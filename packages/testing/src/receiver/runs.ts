@@ -11,7 +11,7 @@ export class Runs {
   #succeeded = 0;
 
   /** Called for each run, with the run's number from 1. Cases replace it. If it throws or rejects, the run fails. */
-  behaviour: (run: number) => unknown = () => {};
+  behavior: (run: number) => unknown = () => {};
 
   /** The handler that the receiver calls. */
   readonly handler = async (event: unknown): Promise<void> => {
@@ -19,7 +19,7 @@ export class Runs {
     this.#running += 1;
     this.#mostConcurrent = Math.max(this.#mostConcurrent, this.#running);
     try {
-      await this.behaviour(this.#ids.length);
+      await this.behavior(this.#ids.length);
       this.#succeeded += 1;
     } finally {
       this.#running -= 1;

@@ -391,7 +391,7 @@ const hostile: readonly string[] = [
 ];
 
 /** Pairs of each string with the next string, and of the last string with the first. */
-const neighbours = hostile.map(
+const neighbors = hostile.map(
   (text, index) => [text, String(hostile[(index + 1) % hostile.length])] as const,
 );
 
@@ -425,7 +425,7 @@ const separation: readonly StoreCase[] = [
     title: "keys are used unchanged, whatever they contain",
     async run(probe) {
       for (const key of hostile) equal((await probe.own(key, ownerOf(key))).run, 1, shown(key));
-      for (const [key, next] of neighbours) {
+      for (const [key, next] of neighbors) {
         equal(await probe.release(key, ownerOf(next), "failed"), false, shown(key));
         equal(await probe.extend(key, ownerOf(key)), true, shown(key));
       }
@@ -440,7 +440,7 @@ const separation: readonly StoreCase[] = [
   {
     title: "tokens are compared unchanged, whatever they contain",
     async run(probe) {
-      for (const [token, next] of neighbours) {
+      for (const [token, next] of neighbors) {
         const key = newKey();
         const [by, another] = [
           { ...me, token },

@@ -1,12 +1,12 @@
-import { paint, type Colour, type Line, type Output } from "../../paint.js";
+import { paint, type Color, type Line, type Output } from "../../paint.js";
 import { excerpt } from "./text.js";
 
 /** The minimum width of a column that is cut, in characters. */
 const narrowest = 12;
 
 interface TableOptions {
-  /** The colours of cells, by their text. */
-  readonly colours?: Readonly<Record<string, Colour>>;
+  /** The colors of cells, by their text. */
+  readonly colors?: Readonly<Record<string, Color>>;
   /** The names of the columns to keep on a narrow terminal, the most important first. Default: all, in their order. */
   readonly first?: readonly string[];
 }
@@ -26,7 +26,7 @@ export const table = (
 export function tableInParts(
   names: readonly string[],
   { columns = 0 }: Pick<Output, "columns">,
-  { colours = {}, first = names }: TableOptions = {},
+  { colors = {}, first = names }: TableOptions = {},
 ): (rows: readonly (readonly unknown[])[]) => readonly Line[] {
   let widest: readonly number[] = names.map((name) => name.length);
   let isFirst = true;
@@ -36,14 +36,14 @@ export function tableInParts(
       Math.max(width, ...cells.map((row) => (row[column] ?? "").length)),
     );
     const widths = fitting(names, widest, first, columns === 0 ? Infinity : columns);
-    const lineOf = (texts: readonly string[], colourOf: (text: string) => Colour | undefined) =>
+    const lineOf = (texts: readonly string[], colorOf: (text: string) => Color | undefined) =>
       widths.flatMap((width, column) => {
         if (width === 0) return [];
         const text = texts[column] ?? "";
-        const colour = colourOf(text);
+        const color = colorOf(text);
         const shown = excerpt(text, width);
         return [
-          colour === undefined ? shown : paint(colour, shown),
+          color === undefined ? shown : paint(color, shown),
           " ".repeat(width - shown.length + 2),
         ];
       });
@@ -52,7 +52,7 @@ export function tableInParts(
     return [
       ...header,
       ...cells.map((row) =>
-        lineOf(row, (text) => (Object.hasOwn(colours, text) ? colours[text] : undefined)),
+        lineOf(row, (text) => (Object.hasOwn(colors, text) ? colors[text] : undefined)),
       ),
     ];
   };

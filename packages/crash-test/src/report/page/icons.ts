@@ -1,5 +1,5 @@
 /*
- * A state has a shape, a word and a colour. The shapes are those of the sandbox's page, 16 by 16, around the point
+ * A state has a shape, a word and a color. The shapes are those of the sandbox's page, 16 by 16, around the point
  * 0,0, so that the timeline can place them on a lane.
  */
 

@@ -1,7 +1,7 @@
 /** The hash of {@link style}, by which the page allows this style and no other. A test compares the two. */
 export const styleHash = "sha256-3CsZtcWI45u/oYSX8eVZAiaObxg6iqal3R8kWeqckMc=";
 
-/** The style of the page, with the colours, fonts and shapes of the sandbox's page. */
+/** The style of the page, with the colors, fonts and shapes of the sandbox's page. */
 export const style: string = `
 :root {
   color-scheme: light dark;

@@ -1,5 +1,5 @@
 /*
- * Applies the colour scheme that the user has chosen. The page loads this script separately and before its content, so
+ * Applies the color scheme that the user has chosen. The page loads this script separately and before its content, so
  * that no other scheme is painted first.
  */
 

@@ -110,17 +110,17 @@ function nextTurn(
   setReal: typeof setImmediate,
 ) {
   return new VirtualTimer(() => {
-    let isCancelled = false;
+    let isCanceled = false;
     time.pendingTurns += 1;
     setReal(() => {
       time.pendingTurns -= 1;
       time.activity += 1;
-      if (isCancelled) return;
+      if (isCanceled) return;
       if (process) process.deliver(() => run(...args));
       else run(...args);
     });
     return () => {
-      isCancelled = true;
+      isCanceled = true;
     };
   });
 }

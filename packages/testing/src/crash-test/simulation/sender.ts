@@ -29,7 +29,7 @@ export interface SenderHost {
   /** Starts work without waiting for it. If the work fails, the history ends. */
   readonly inBackground: (work: () => Promise<void>) => void;
   readonly deliveryOf: (event: number, n: number) => Promise<SignedDelivery>;
-  /** Returns whether all faults are over. Only attempts after that count towards `mostCounted`. */
+  /** Returns whether all faults are over. Only attempts after that count toward `mostCounted`. */
   readonly areFaultsOver: () => boolean;
   /** Called when an event is acknowledged for the first time. */
   readonly onAcknowledged: (event: number) => Promise<void>;

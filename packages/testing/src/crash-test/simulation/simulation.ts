@@ -9,7 +9,7 @@ import { drive } from "./scheduler.js";
 import { Sender } from "./sender.js";
 import { secret, SimulatedWorld, type Course, type Setting } from "./world.js";
 
-/** The time for which code may continue after the last acknowledgement and the last fault, in milliseconds. */
+/** The time for which code may continue after the last acknowledgment and the last fault, in milliseconds. */
 const restMs = 120_000;
 /**
  * The number of timers that may fire after the last delivery has ended, before `restMs` limits the code. A slow run

@@ -6,7 +6,7 @@ import { inWorld } from "./fetch.js";
 import { whereCalled } from "./source.js";
 
 export interface EffectOptions<Args extends readonly unknown[]> {
-  /** Returns the idempotency key that the other side honours. Default: the calls have no key. */
+  /** Returns the idempotency key that the other side honors. Default: the calls have no key. */
   readonly key?: ((...args: Args) => string | undefined) | undefined;
   /** Whether the effect changes nothing. Default false. */
   readonly reads?: boolean | undefined;

@@ -5,7 +5,7 @@ interface Timer {
   readonly at: number;
   readonly run: () => void;
   readonly owner: SimulatedProcess | undefined;
-  isCancelled: boolean;
+  isCanceled: boolean;
 }
 
 /** The time of one history. It stands still until the scheduler moves it to the next timer. */
@@ -44,31 +44,31 @@ export class VirtualTime {
     const delay = Number.isFinite(delayMs) ? Math.max(0, Math.floor(delayMs)) : 0;
     const at = this.#elapsedMs + delay;
     const inContext = captureContext();
-    const timer: Timer = { at, run: () => inContext(run), owner, isCancelled: false };
+    const timer: Timer = { at, run: () => inContext(run), owner, isCanceled: false };
     let place = this.#timers.length;
     while (place > 0 && Number(this.#timers[place - 1]?.at) > at) place -= 1;
     this.#timers.splice(place, 0, timer);
     return () => {
-      timer.isCancelled = true;
+      timer.isCanceled = true;
     };
   }
 
   /** The time of the next timer in elapsed milliseconds, or undefined if there is none. */
   nextMs(): number | undefined {
     this.#timers = this.#timers.filter(
-      ({ isCancelled, owner }) => !isCancelled && owner?.state !== "dead",
+      ({ isCanceled, owner }) => !isCanceled && owner?.state !== "dead",
     );
     return this.#timers[0]?.at;
   }
 
-  /** Moves the time to the next timer, and fires the timer unless it has been cancelled. */
+  /** Moves the time to the next timer, and fires the timer unless it has been canceled. */
   fireNext(): void {
     const timer = this.#timers.shift();
     if (!timer) return;
     this.activity += 1;
     this.fired += 1;
     this.#elapsedMs = Math.max(this.#elapsedMs, timer.at);
-    if (timer.isCancelled) return;
+    if (timer.isCanceled) return;
     if (timer.owner) timer.owner.deliver(timer.run);
     else timer.run();
   }

@@ -14,13 +14,13 @@ async function bury(
   process: Process,
   deliveries: readonly StoredDelivery[],
 ): Promise<void> {
-  const { behaviour } = probe;
-  probe.behaviour = permanent;
+  const { behavior } = probe;
+  probe.behavior = permanent;
   for (const [index, delivery] of deliveries.entries()) {
     await probe.accept(process, delivery);
     await probe.died(index + 1);
   }
-  probe.behaviour = behaviour;
+  probe.behavior = behavior;
 }
 
 const operator = (title: string, run: InboxCase["run"]): InboxCase => ({
@@ -39,7 +39,7 @@ export const admin: readonly InboxCase[] = [
       const process = await probe.process();
       equal((await process.admin.stats()).oldestMs, undefined);
       const running = gate();
-      const behaviours = [
+      const behaviors = [
         () => running.passed,
         permanent,
         () => {
@@ -47,7 +47,7 @@ export const admin: readonly InboxCase[] = [
         },
       ];
       const deliveries: StoredDelivery[] = [];
-      for (const _ of behaviours) deliveries.push(await probe.accept(process));
+      for (const _ of behaviors) deliveries.push(await probe.accept(process));
       const startedAt = probe.clock.now();
       await probe.until("two seconds have passed", () => probe.clock.now() - startedAt >= 2_000);
       await probe.counts(process, { ready: 3 });
@@ -57,7 +57,7 @@ export const admin: readonly InboxCase[] = [
         `The oldest job should not be ${oldestMs} ms old.`,
       );
       const ids = deliveries.map(({ headers }) => headers["x-svc-delivery-id"]);
-      probe.behaviour = ({ context }) => behaviours[ids.indexOf(context.deliveryId)]?.();
+      probe.behavior = ({ context }) => behaviors[ids.indexOf(context.deliveryId)]?.();
       await process.work();
       await probe.counts(process, { active: 1, dead: 1, delayed: 1 });
       equal((await process.admin.stats()).oldestMs, undefined);
@@ -122,7 +122,7 @@ export const admin: readonly InboxCase[] = [
     const delivery = await probe.delivery();
     await bury(probe, process, [delivery]);
     const { id } = await probe.only(process, "dead");
-    probe.behaviour = ({ count }) => {
+    probe.behavior = ({ count }) => {
       if (count < 4) throw new Error("The handler failed.");
     };
     equal(await process.admin.retry(id), true);
@@ -137,7 +137,7 @@ export const admin: readonly InboxCase[] = [
     needs: ["admin"],
     async run(probe) {
       const process = await probe.worker({ maxRuns: 2 });
-      probe.behaviour = () => {
+      probe.behavior = () => {
         throw new Error("The handler failed.");
       };
       const delivery = await probe.accept(process);
@@ -159,7 +159,7 @@ export const admin: readonly InboxCase[] = [
     async run(probe) {
       const frozen = await probe.worker();
       const waking = gate();
-      probe.behaviour = ({ process }) => (process === frozen ? waking.passed : undefined);
+      probe.behavior = ({ process }) => (process === frozen ? waking.passed : undefined);
       const delivery = await probe.accept(frozen);
       await probe.ran(1);
       // From now on, the process neither extends its lease nor reaches the queue.
@@ -185,7 +185,7 @@ export const admin: readonly InboxCase[] = [
   },
   operator("retry immediately runs a job that waits for its next attempt", async (probe) => {
     const process = await probe.worker();
-    probe.behaviour = ({ count }) => {
+    probe.behavior = ({ count }) => {
       if (count === 1) throw new RetryError({ retryAfterMs: 3_600_000 });
     };
     const delivery = await probe.accept(process);
@@ -200,7 +200,7 @@ export const admin: readonly InboxCase[] = [
     "a RetryError with a time instead of a pause delays its job by at most a day",
     async (probe) => {
       const process = await probe.worker();
-      probe.behaviour = ({ count }) => {
+      probe.behavior = ({ count }) => {
         if (count === 1) throw new RetryError({ retryAfterMs: Date.UTC(2026, 0) });
       };
       const delivery = await probe.accept(process);
@@ -221,7 +221,7 @@ export const admin: readonly InboxCase[] = [
     equal(await process.admin.retry(id), false);
     equal(await process.admin.discard(id, "test"), false);
     const running = gate();
-    probe.behaviour = () => running.passed;
+    probe.behavior = () => running.passed;
     await process.work();
     await probe.counts(process, { active: 1 });
     equal(await process.admin.retry(id), false);
@@ -275,7 +275,7 @@ export const admin: readonly InboxCase[] = [
   }),
   operator("release stops when too many of its jobs failed again", async (probe) => {
     const process = await probe.worker();
-    probe.behaviour = permanent;
+    probe.behavior = permanent;
     await bury(probe, process, await probe.deliveries(10));
     const { released, failedAgain } = await probe.settled(
       "release has ended",

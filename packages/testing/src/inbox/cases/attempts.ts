@@ -20,7 +20,7 @@ export const attempts: readonly InboxCase[] = [
     title: "a failed run is retried, and the last attempt may succeed",
     async run(probe) {
       const process = await probe.worker();
-      probe.behaviour = ({ count }) => {
+      probe.behavior = ({ count }) => {
         if (count < 3) throw new Error("The handler failed.");
       };
       const delivery = await probe.accept(process);
@@ -34,7 +34,7 @@ export const attempts: readonly InboxCase[] = [
     title: "a job whose attempts have all failed is a dead letter with the last error",
     async run(probe) {
       const process = await probe.worker();
-      probe.behaviour = ({ count }) => {
+      probe.behavior = ({ count }) => {
         throw new Error(`Failure ${count}.`);
       };
       const delivery = await probe.accept(process);
@@ -49,7 +49,7 @@ export const attempts: readonly InboxCase[] = [
     async run(probe) {
       const process = await probe.worker();
       const retryAfterMs = 4_000;
-      probe.behaviour = () => {
+      probe.behavior = () => {
         throw new RetryError({ retryAfterMs });
       };
       const delivery = await probe.accept(process);
@@ -63,7 +63,7 @@ export const attempts: readonly InboxCase[] = [
       "a PermanentError makes a dead letter with its error after one run, and other jobs continue",
     async run(probe) {
       const process = await probe.worker();
-      probe.behaviour = () => {
+      probe.behavior = () => {
         throw new PermanentError("There is no such customer.");
       };
       const delivery = await probe.accept(process);
@@ -77,7 +77,7 @@ export const attempts: readonly InboxCase[] = [
     settings: { attempts: 1 },
     async run(probe) {
       const process = await probe.worker();
-      probe.behaviour = () => {
+      probe.behavior = () => {
         // oxlint-disable-next-line typescript/only-throw-error -- handlers may throw anything
         throw {
           get message(): string {
@@ -97,7 +97,7 @@ export const attempts: readonly InboxCase[] = [
     async run(probe) {
       const holder = await probe.process();
       const running = gate();
-      probe.behaviour = async ({ process }) => {
+      probe.behavior = async ({ process }) => {
         if (process !== holder) return;
         await running.passed;
         throw new Error("The first run failed.");

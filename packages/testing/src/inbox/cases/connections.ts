@@ -68,7 +68,7 @@ export const connections: readonly InboxCase[] = [
       const worker = await process.work();
       await probe.passes(process);
       const running = gate();
-      probe.behaviour = () => running.passed;
+      probe.behavior = () => running.passed;
       await probe.accept(process);
       await probe.ran(2);
       await process.silence();

@@ -31,7 +31,7 @@ export const copies: readonly InboxCase[] = [
     async run(probe) {
       const process = await probe.process();
       const running = gate();
-      probe.behaviour = () => running.passed;
+      probe.behavior = () => running.passed;
       const delivery = await probe.accept(process);
       await probe.accept(process, delivery);
       await process.work();
@@ -52,7 +52,7 @@ export const copies: readonly InboxCase[] = [
     async run(probe) {
       const process = await probe.worker();
       const delivery = await probe.delivery();
-      probe.behaviour = async ({ count }) => {
+      probe.behavior = async ({ count }) => {
         if (count <= 4) await process.receiver.receive(delivery);
         throw new Error("The handler failed.");
       };
@@ -68,7 +68,7 @@ export const copies: readonly InboxCase[] = [
     async run(probe) {
       const process = await probe.worker();
       const retryAfterMs = 3_000;
-      probe.behaviour = () => {
+      probe.behavior = () => {
         throw new RetryError({ retryAfterMs });
       };
       const delivery = await probe.accept(process);
@@ -85,7 +85,7 @@ export const copies: readonly InboxCase[] = [
     settings: { attempts: 2 },
     async run(probe) {
       const process = await probe.worker();
-      probe.behaviour = ({ count }) => {
+      probe.behavior = ({ count }) => {
         if (count <= 3) throw new Error("The handler failed.");
       };
       const delivery = await probe.accept(process);
@@ -102,7 +102,7 @@ export const copies: readonly InboxCase[] = [
     needs: ["deduplicates"],
     async run(probe) {
       const process = await probe.worker();
-      probe.behaviour = ({ count }) => {
+      probe.behavior = ({ count }) => {
         if (count === 1) throw new Error("The handler failed.");
       };
       const delivery = await probe.accept(process);

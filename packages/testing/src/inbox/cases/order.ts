@@ -59,7 +59,7 @@ export const order: readonly InboxCase[] = [
     async (probe, process) => {
       const overlaps: string[] = [];
       const failing = new Set(["a1", "a3", "b2"]);
-      probe.behaviour = (run) => {
+      probe.behavior = (run) => {
         const running = probe.runs.filter(
           ({ event, endedAt }) => endedAt === undefined && event["group"] === run.event["group"],
         );
@@ -80,7 +80,7 @@ export const order: readonly InboxCase[] = [
     "continue",
     async (probe, process) => {
       const retryAfterMs = 4_000;
-      probe.behaviour = (run) => {
+      probe.behavior = (run) => {
         if (nameOf(run) === "a1" && run.context.run === 1) throw new RetryError({ retryAfterMs });
       };
       await accept(probe, process, "a1 a2 b1");
@@ -96,7 +96,7 @@ export const order: readonly InboxCase[] = [
     needs: ["order", "kill"],
     async run(probe) {
       const killed = await probe.worker();
-      probe.behaviour = ({ process }) =>
+      probe.behavior = ({ process }) =>
         process === killed ? new Promise<never>(() => {}) : undefined;
       await accept(probe, killed, "a1 a2");
       await probe.ran(1);
@@ -107,7 +107,7 @@ export const order: readonly InboxCase[] = [
   },
   ordered("events without a key run independently", "continue", async (probe, process) => {
     const both = gate();
-    probe.behaviour = ({ count }) => {
+    probe.behavior = ({ count }) => {
       if (count === 2) both.open();
       return both.passed;
     };
@@ -120,7 +120,7 @@ export const order: readonly InboxCase[] = [
     "with continue, a key continues after a dead letter",
     "continue",
     async (probe, process) => {
-      probe.behaviour = poison("a1");
+      probe.behavior = poison("a1");
       await accept(probe, process, "a1 a2");
       await process.work();
       await runIn(probe, "a", "a1 a2");
@@ -131,13 +131,13 @@ export const order: readonly InboxCase[] = [
     "a successful redelivery of a dead letter removes it, so that no release runs it again",
     "continue",
     async (probe, process) => {
-      probe.behaviour = poison("a1");
+      probe.behavior = poison("a1");
       const first = await probe.accept(process, await probe.delivery({ group: "a", name: "a1" }));
       await accept(probe, process, "a2");
       await process.work();
       await runIn(probe, "a", "a1 a2");
       await probe.died(1);
-      probe.behaviour = () => {};
+      probe.behavior = () => {};
       await probe.accept(process, first);
       await runIn(probe, "a", "a1 a2 a1");
       await probe.died(0);
@@ -147,7 +147,7 @@ export const order: readonly InboxCase[] = [
     "an event whose redelivery fails like the first has only one dead letter",
     "continue",
     async (probe, process) => {
-      probe.behaviour = poison("a1");
+      probe.behavior = poison("a1");
       const first = await probe.accept(process, await probe.delivery({ group: "a", name: "a1" }));
       await process.work();
       const [before] = await probe.died(1);
@@ -162,7 +162,7 @@ export const order: readonly InboxCase[] = [
     "with hold, a key waits behind a dead letter until it is discarded",
     "hold",
     async (probe, process) => {
-      probe.behaviour = poison("a1");
+      probe.behavior = poison("a1");
       await accept(probe, process, "a1 a2 b1");
       await process.work();
       await probe.died(1);
@@ -179,12 +179,12 @@ export const order: readonly InboxCase[] = [
     "with hold, a key continues when its dead letter is done",
     "hold",
     async (probe, process) => {
-      probe.behaviour = poison("a1");
+      probe.behavior = poison("a1");
       await accept(probe, process, "a1 a2");
       await process.work();
       await probe.died(1);
       const { id } = await probe.only(process, "dead");
-      probe.behaviour = () => {};
+      probe.behavior = () => {};
       equal(await process.admin.retry(id), true);
       await runIn(probe, "a", "a1 a1 a2");
       await holds(probe, process, 0);

@@ -8,7 +8,7 @@ export const workers: readonly InboxCase[] = [
     needs: ["kill"],
     async run(probe) {
       const killed = await probe.worker();
-      probe.behaviour = ({ process }) =>
+      probe.behavior = ({ process }) =>
         process === killed ? new Promise<never>(() => {}) : undefined;
       const delivery = await probe.accept(killed);
       await probe.ran(1);
@@ -29,10 +29,10 @@ export const workers: readonly InboxCase[] = [
     async run(probe) {
       const killed = await probe.worker();
       // Cuts only the connection to the queue. The process still reaches the store, so the record becomes done.
-      probe.behaviour = () => killed.connection.kill?.();
+      probe.behavior = () => killed.connection.kill?.();
       const delivery = await probe.accept(killed);
       await probe.until("the run has ended", () => probe.runs[0]?.endedAt !== undefined);
-      probe.behaviour = () => {};
+      probe.behavior = () => {};
       const heir = await probe.worker();
       await probe.counts(heir, {});
       probe.ranAs(delivery, [1]);
@@ -45,7 +45,7 @@ export const workers: readonly InboxCase[] = [
       const stopped = await probe.process();
       const worker = await stopped.work();
       const running = gate();
-      probe.behaviour = () => running.passed;
+      probe.behavior = () => running.passed;
       const delivery = await probe.accept(stopped);
       await probe.ran(1);
       const stopping = (async () => worker.stop())();

@@ -80,7 +80,7 @@ export const forgeries: readonly ReceiverCase[] = [
     source: sources.exactBytes,
     schemeSource: sources.smallestChange,
     fix: "The signature covers the bytes, not the parsed value. Verify the raw body, never the result of JSON.stringify.",
-    run: refuses(tamper.reserialised),
+    run: refuses(tamper.reserialized),
   },
   {
     title: "refuses a delivery without a signature, whatever its other headers",

@@ -26,7 +26,7 @@ async function withCopy(
   let release!: () => void;
   const released = new Promise<void>((resolve) => (release = resolve));
   const started = new Promise<void>((resolve) => {
-    probe.runs.behaviour = (run) => {
+    probe.runs.behavior = (run) => {
       if (run > 1) return;
       resolve();
       return released.then(end);
@@ -125,7 +125,7 @@ export const runs: readonly ReceiverCase[] = [
     fix: "A 2xx ends the retries, so the event is lost. Await the handler, and respond with 500 if it rejects.",
     needsHandler: true,
     async run(probe) {
-      probe.runs.behaviour = () => pause(graceMs).then(failedRun);
+      probe.runs.behavior = () => pause(graceMs).then(failedRun);
       const { status } = await probe.send(await probe.delivery());
       await probe.ran();
       if (status < 400) throw new Error(`The handler failed, but the response was ${status}.`);
@@ -139,7 +139,7 @@ export const runs: readonly ReceiverCase[] = [
     fix: "If you record an id before the handler has succeeded, the retry is treated as a copy. Record the id afterward, or remove it if the handler fails.",
     needsHandler: true,
     async run(probe) {
-      probe.runs.behaviour = failFirst;
+      probe.runs.behavior = failFirst;
       const delivery = await probe.delivery();
       await repeat(probe, delivery, 1);
       expectAccepted(await repeat(probe, delivery, 2), "The attempt after a failed run");
@@ -153,7 +153,7 @@ export const runs: readonly ReceiverCase[] = [
     fix: "The sender of the request can read the response. Log the error, and respond with a fixed text.",
     needsHandler: true,
     async run(probe) {
-      probe.runs.behaviour = failedRun;
+      probe.runs.behavior = failedRun;
       const { headers, body } = await probe.send(await probe.delivery());
       await probe.ran();
       const response = JSON.stringify(headers) + body;

@@ -52,9 +52,9 @@ export const Header = ({ view }: { view: View }) => {
   );
 };
 
-/** A list that selects the colour scheme. Without the script, it is hidden, and the system's scheme applies. */
+/** A list that selects the color scheme. Without the script, it is hidden, and the system's scheme applies. */
 const Scheme = () => (
-  <select id="scheme" aria-label="Colour scheme" hidden>
+  <select id="scheme" aria-label="Color scheme" hidden>
     <option value="">System</option>
     <option value="light">Light</option>
     <option value="dark">Dark</option>

@@ -59,7 +59,7 @@ const shownSlots = 20;
 
 export const Faults = ({ view }: { view: View }) => {
   const all = faults(view.service)
-    .filter(({ cancelled }) => !cancelled)
+    .filter(({ canceled }) => !canceled)
     .toSorted((a, b) => Math.sign(b.left) - Math.sign(a.left));
   const endpoints = activeEndpoints(view.service).map(optionOf).toReversed();
   const waiting = all.filter(({ left }) => left > 0);

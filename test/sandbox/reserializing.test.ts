@@ -35,7 +35,7 @@ async function startMistaken({ express }: (typeof expresses)[number]) {
 
 const attempts = (count: number, status: number) => Array.from({ length: count }, () => status);
 
-describe.each(expresses)("a receiver in $name that re-serialises the parsed body", (version) => {
+describe.each(expresses)("a receiver in $name that reserializes the parsed body", (version) => {
   test("refuses every attempt with the default bytes, so that both deliveries fail", async () => {
     const mistaken = await startMistaken(version);
     const service = await startService(mistaken.url);

@@ -1,5 +1,5 @@
 /*
- * Parts of SQL queries on PostgreSQL's catalogue, for queries that select from `pg_class c` and `pg_namespace n`.
+ * Parts of SQL queries on PostgreSQL's catalog, for queries that select from `pg_class c` and `pg_namespace n`.
  */
 
 /** Matches defaults whose values differ from run to run: sequences, times, random values. */

@@ -68,7 +68,7 @@ async function post(
     request(app)
       .post("/webhooks")
       .set(headers as Record<string, string>)
-      // By default, superagent serialises a Buffer as JSON.
+      // By default, superagent serializes a Buffer as JSON.
       .serialize((bytes: string) => bytes)
       .send(body)
   );

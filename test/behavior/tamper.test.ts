@@ -22,7 +22,7 @@ const rows: readonly (readonly [string, (delivery: SignedDelivery) => Tampered, 
     ["wrongSecret", tamper.wrongSecret, 401, "signature_mismatch"],
     ["flippedByte", tamper.flippedByte, 401, "signature_mismatch"],
     ["truncated", tamper.truncated, 401, "signature_mismatch"],
-    ["reserialised", tamper.reserialised, 401, "signature_mismatch"],
+    ["reserialized", tamper.reserialized, 401, "signature_mismatch"],
     ["upperCaseHex", tamper.upperCaseHex, 200, "processed"],
     ["missingPrefix", tamper.missingPrefix, 401, "signature_malformed"],
     ["missingHeader", (delivery) => tamper.missingHeader(delivery), 401, "signature_missing"],
@@ -146,9 +146,9 @@ test.each([
   ['{ "a": 1.0 }', '{"a":1}'],
   ['{"a":1}', '{\n  "a": 1\n}\n'],
   ["{}", "{}\n"],
-])("reserialised makes other bytes of %s", async (body, expected) => {
+])("reserialized makes other bytes of %s", async (body, expected) => {
   const delivery = await signedDelivery(body);
-  expect(Buffer.from(tamper.reserialised(delivery).body).toString()).toBe(expected);
+  expect(Buffer.from(tamper.reserialized(delivery).body).toString()).toBe(expected);
 });
 
 test("what is signed again is signed by the given secret", async () => {
