@@ -94,6 +94,8 @@ test("every command writes the JSON that docs/cli.md has", async () => {
   });
   await developing.shows(/"result".*\n/);
   add("dev", developing.output.stdout);
+  // The end of the test only kills the command, not the app that it has started.
+  await developing.interrupt();
   const { shows, output } = start(["sandbox", "--port=0", "--json"]);
   await shows(/\n/);
   add("sandbox", output.stdout);
