@@ -25,28 +25,29 @@ export function readArguments(name: string, args: readonly string[], command: Co
   refuseSecrets(end < 0 ? args : args.slice(0, end));
   const specs: OptionSpecs = { ...command.options, ...commonOptions };
   const { values, positionals, tokens } = parse(args, specs, hint);
-  const { json, help, ...given } = values;
+  const { json, help, ...ownValues } = values;
   const { rest } = command;
   const wanted = [...(command.args ?? []), ...(rest === undefined ? [] : [rest])];
   const result = {
     args: positionals,
-    options: withDefaults(command.options, given) as ValuesOf<OptionSpecs>,
+    options: withDefaults(command.options, ownValues) as ValuesOf<OptionSpecs>,
     json: json === true,
     help: help === true,
   };
   if (result.help) return result;
   const names = tokens.flatMap((token) => (token.kind === "option" ? [token.name] : []));
   const repeated = names.find(
-    (one, index) => specs[one]?.multiple !== true && names.indexOf(one) < index,
+    (option, index) => specs[option]?.multiple !== true && names.indexOf(option) < index,
   );
   if (repeated !== undefined) throw new UsageError(`--${repeated} was given more than once.`, hint);
   assertStdinOnce(command, result);
   const missing = Object.entries(command.options).find(
-    ([one, { required }]) => required === true && given[one] === undefined,
+    ([option, { required }]) => required === true && ownValues[option] === undefined,
   );
   if (missing) throw new UsageError(`--${missing[0]} is missing.`, hint);
-  for (const [one, { values: accepted }] of Object.entries(command.options)) {
-    if (accepted && given[one] !== undefined) assertOneOf(`--${one}`, String(given[one]), accepted);
+  for (const [option, { values: accepted }] of Object.entries(command.options)) {
+    if (accepted && ownValues[option] !== undefined)
+      assertOneOf(`--${option}`, String(ownValues[option]), accepted);
   }
   const absent = wanted[positionals.length];
   if (absent !== undefined) throw new UsageError(`The argument <${absent}> is missing.`, hint);
@@ -101,7 +102,7 @@ function parse(args: readonly string[], specs: OptionSpecs, hint: string) {
  */
 function withDash(option: string, args: readonly string[], specs: OptionSpecs): UsageError {
   const [name = ""] = args[args.indexOf(option) + 1]?.split("=") ?? [];
-  const isOption = name === "-h" || Object.keys(specs).some((one) => `--${one}` === name);
+  const isOption = name === "-h" || Object.keys(specs).some((key) => `--${key}` === name);
   return new UsageError(
     isOption
       ? `${option} has no value, because ${name} is an option.`
@@ -120,13 +121,13 @@ function assertStdinOnce(
   { args, options }: Pick<Arguments, "args" | "options">,
 ): void {
   const readers: string[] = [...names, rest].includes("file")
-    ? args.filter((one) => one === "-")
+    ? args.filter((arg) => arg === "-")
     : [];
   for (const [name, { value, isInput }] of Object.entries(specs)) {
-    const given: readonly unknown[] = [options[name]].flat();
-    const count = given.filter((one) => one === "-" || one === true).length;
+    const values: readonly unknown[] = [options[name]].flat();
+    const count = values.filter((item) => item === "-" || item === true).length;
     if (isInput === true) readers.push(...Array<string>(count).fill(`--${name}`));
-    else if (given.includes("-") && ["file", "folder", "module"].includes(value ?? "")) {
+    else if (values.includes("-") && ["file", "folder", "module"].includes(value ?? "")) {
       throw new UsageError(
         `--${name} cannot be -, because this command does not use stdin or stdout for it.`,
         `Pass a path. For a ${value} named -, write --${name} ./-.`,
@@ -140,10 +141,10 @@ function assertStdinOnce(
   );
 }
 
-const withDefaults = (specs: OptionSpecs, given: Readonly<Record<string, unknown>>) =>
+const withDefaults = (specs: OptionSpecs, values: Readonly<Record<string, unknown>>) =>
   Object.fromEntries(
     Object.entries(specs).map(([name, { type, multiple, default: initial }]) => [
       name,
-      given[name] ?? (type === "boolean" ? false : multiple === true ? [] : initial),
+      values[name] ?? (type === "boolean" ? false : multiple === true ? [] : initial),
     ]),
   );

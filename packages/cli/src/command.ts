@@ -93,5 +93,6 @@ export interface CommandEntry {
 }
 
 /** Defines a command, and infers the types of its options for `run`. */
-export const command = <const Specs extends OptionSpecs>(one: Command<Specs>): Command<Specs> =>
-  one;
+export const command = <const Specs extends OptionSpecs>(
+  definition: Command<Specs>,
+): Command<Specs> => definition;

@@ -46,6 +46,6 @@ export function messageOf(error: unknown): string {
     readonly message?: unknown;
     readonly code?: unknown;
   };
-  const text = [message, code].find((one) => typeof one === "string" && one !== "");
+  const text = [message, code].find((detail) => typeof detail === "string" && detail !== "");
   return typeof text === "string" ? text : String(error);
 }

@@ -80,16 +80,16 @@ async function dispatch(
   }
   const command = await entry.load();
   const words = entry.name.split(" ").length;
-  const { help, ...given } = readArguments(entry.name, args.slice(words), command);
+  const { help, ...commandLine } = readArguments(entry.name, args.slice(words), command);
   if (help) {
     stdout.write(helpOf(entry, command, stdout));
     return 0;
   }
   return command.run({
     ...process,
-    ...given,
+    ...commandLine,
     show(value, lines, revealed) {
-      if (given.json) writeJson(stdout, value, revealed);
+      if (commandLine.json) writeJson(stdout, value, revealed);
       else writeLines(stdout, lines, paintFor(stdout, process.env), revealed);
     },
     note: (line) => writeLines(stderr, [line]),
@@ -113,14 +113,14 @@ function unknownCommand(args: readonly string[]): UsageError {
   const group = groupOf(first);
   const two = `${first} ${second}`;
   if (group.length > 0) {
-    const words = group.map((one) => one.name.slice(first.length + 1));
+    const words = group.map((entry) => entry.name.slice(first.length + 1));
     const missing = `\`${first}\` needs a subcommand: ${anyOf.format(words)}.`;
     if (second === "") return new UsageError(missing, `svc-webhooks ${first} --help lists them.`);
     const near = meant(second, words);
     const hint = near === undefined ? missing : `Did you mean \`${first} ${near}\`?`;
     return new UsageError(`The command ${two} does not exist.`, hint);
   }
-  const names = commands.map((one) => one.name);
+  const names = commands.map((entry) => entry.name);
   const near = didYouMean(two, names) || didYouMean(first, names);
   const hint = `${near}svc-webhooks --help lists all commands.`;
   return new UsageError(`The command ${first} does not exist.`, hint);

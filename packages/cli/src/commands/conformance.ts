@@ -47,21 +47,21 @@ export const conformance = command({
   ],
   options,
   async run(context) {
-    const { args, options: given, show, note, signal, env, stdin } = context;
+    const { args, options: values, show, note, signal, env, stdin } = context;
     const [text = ""] = args;
-    const timeoutMs = wholeNumber("--timeout", given.timeout, 1, 60) * 1_000;
-    const port = given["handler-port"];
+    const timeoutMs = wholeNumber("--timeout", values.timeout, 1, 60) * 1_000;
+    const port = values["handler-port"];
     const handlerPort =
       port === undefined ? undefined : wholeNumber("--handler-port", port, 0, 65_535);
-    const target = await resolveTarget("The URL", text, given["allow-external"]);
-    const sender = senderOf(given);
+    const target = await resolveTarget("The URL", text, values["allow-external"]);
+    const sender = senderOf(values);
     const source = {
       env,
       stdin,
       signal,
       note,
       options: {
-        "secret-env": given["secret-env"],
+        "secret-env": values["secret-env"],
         "secret-file": undefined,
         "secret-stdin": false,
       },

@@ -59,16 +59,16 @@ export const dev = command({
   ],
   options,
   async run(context) {
-    const { args, options: given, env, note } = context;
+    const { args, options: values, env, note } = context;
     if (args[0]?.trim() === "") {
       throw new UsageError(
         "The program name after -- is empty.",
         "Write the command that starts your app after --, such as -- node app.mjs.",
       );
     }
-    const waitMs = wholeNumber("--wait", given.wait, 1, 3_600) * 1_000;
-    const sandboxPort = wholeNumber("--sandbox-port", given["sandbox-port"], 0, 65_535);
-    const { url: to } = await resolveTarget("--to", given.to, undefined);
+    const waitMs = wholeNumber("--wait", values.wait, 1, 3_600) * 1_000;
+    const sandboxPort = wholeNumber("--sandbox-port", values["sandbox-port"], 0, 65_535);
+    const { url: to } = await resolveTarget("--to", values.to, undefined);
     if (await isOpen(to)) {
       throw new Failure(
         "port_in_use",
@@ -76,10 +76,10 @@ export const dev = command({
         "Stop it, or pass --to with another port.",
       );
     }
-    const isOption = given["base-url"] !== undefined;
+    const isOption = values["base-url"] !== undefined;
     const sandbox = await useSandbox(
       isOption ? "--base-url" : "SVC_BASE_URL",
-      given["base-url"] ?? env["SVC_BASE_URL"],
+      values["base-url"] ?? env["SVC_BASE_URL"],
       sandboxPort,
       note,
     );

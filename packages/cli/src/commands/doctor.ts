@@ -41,11 +41,11 @@ export const doctor = command({
   examples: ["svc-webhooks doctor http://localhost:3000/webhooks --secret-env SVC_WEBHOOK_SECRET"],
   options,
   async run(context) {
-    const { args, options: given, show, signal } = context;
+    const { args, options: values, show, signal } = context;
     const [text = ""] = args;
-    const timeoutMs = wholeNumber("--timeout", given.timeout, 1, 600) * 1_000;
-    const target = await resolveTarget("The URL", text, given["allow-external"]);
-    const scheme = senderOf(given);
+    const timeoutMs = wholeNumber("--timeout", values.timeout, 1, 600) * 1_000;
+    const target = await resolveTarget("The URL", text, values["allow-external"]);
+    const scheme = senderOf(values);
     const secret = await requireSigningSecret(context, scheme);
     const previousSecrets = await readPreviousSecrets(context);
     const progress = createProgress(context);
@@ -54,7 +54,7 @@ export const doctor = command({
       secret,
       previousSecrets,
       scheme,
-      event: given.event,
+      event: values.event,
       timeoutMs,
       signal,
       onProbe: ({ name }, share) => progress.update(share, name),
@@ -76,7 +76,7 @@ export const doctor = command({
       ],
       ...findings.map(blockOf),
       ...result,
-      ["Not checked:", ...not_judged.map((one) => `  - ${one}`)],
+      ["Not checked:", ...not_judged.map((reason) => `  - ${reason}`)],
     ];
     const lines = blocks.flatMap((block, index) => (index === 0 ? block : ["", ...block]));
     show({ url, secret_fingerprint, findings, not_judged, probes }, lines);

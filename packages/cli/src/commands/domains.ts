@@ -59,8 +59,8 @@ export const domainsVerify = command({
 async function idOf(client: Client, domain: string, signal: AbortSignal): Promise<string> {
   if (!domain.includes(".")) return domain;
   const all = await listFromSandbox<Domain>(client, "domains", signal);
-  const found = all.find(({ domain_name }) => domain_name === domain.toLowerCase());
-  if (found?.domain_id) return found.domain_id;
+  const match = all.find(({ domain_name }) => domain_name === domain.toLowerCase());
+  if (match?.domain_id) return match.domain_id;
   throw new Failure(
     "not_found",
     `No domain has the name ${domain}.`,

@@ -37,23 +37,24 @@ export const drift = command({
   ],
   options,
   async run(context) {
-    const { args, options: given, note, show } = context;
-    const sender = senderOf(given);
+    const { args, options: values, note, show } = context;
+    const sender = senderOf(values);
     const files = args.flatMap(filesAt);
-    const schemas = await schemasOf(given.schemas, context.signal);
+    const schemas = await schemasOf(values.schemas, context.signal);
     const comparisons = new Map<string, Comparison>();
     const report = createReport();
     const unchecked = new Set<string>();
     const counts = { deliveries: 0, skipped: 0 };
     for (const file of files) {
       for await (const { captured } of requestsIn(file, context)) {
-        const found = captured.verdict === "genuine" ? await eventIn(captured, sender) : undefined;
-        if (!found) {
+        const delivery =
+          captured.verdict === "genuine" ? await eventIn(captured, sender) : undefined;
+        if (!delivery) {
           counts.skipped += 1;
           continue;
         }
         counts.deliveries += 1;
-        const { type, event } = found;
+        const { type, event } = delivery;
         report.addType(type);
         const schema = type === undefined ? undefined : schemas.byType.get(type);
         if (type === undefined || schema === undefined) {

@@ -39,8 +39,8 @@ export const emailsSend = command({
   ],
   options,
   async run(context) {
-    const { options: given, show, signal } = context;
-    const { from, to, subject, wait, "idempotency-key": idempotencyKey } = given;
+    const { options: values, show, signal } = context;
+    const { from, to, subject, wait, "idempotency-key": idempotencyKey } = values;
     if (to.length === 0 || to.includes(""))
       throw new UsageError("--to is missing.", "Write it as --to ada@example.com.");
     const [text, html] = [await bodyOf("text", context), await bodyOf("html", context)];

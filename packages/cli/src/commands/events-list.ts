@@ -57,7 +57,9 @@ export const eventsList = command({
         await pause(followMs, undefined, { signal });
         const now = await newestOf(newest, known);
         const news = now.filter(
-          (one) => isWanted(one, options.status) && known.get(one.delivery_id) !== stateOf(one),
+          (delivery) =>
+            isWanted(delivery, options.status) &&
+            known.get(delivery.delivery_id) !== stateOf(delivery),
         );
         known = statesOf(now);
         if (news.length > 0) print(news.toReversed());
@@ -108,7 +110,7 @@ async function newestOf(
 const stateOf = ({ status, attempts }: WebhookEvent) => `${String(status)} ${String(attempts)}`;
 
 const statesOf = (deliveries: readonly WebhookEvent[]) =>
-  new Map(deliveries.map((one) => [one.delivery_id, stateOf(one)]));
+  new Map(deliveries.map((delivery) => [delivery.delivery_id, stateOf(delivery)]));
 
 /** A delivery, with the result of its last attempt if the service is a sandbox. */
 type Listed = WebhookEvent & { readonly last_response?: string };

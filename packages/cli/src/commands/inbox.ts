@@ -25,10 +25,10 @@ export const inboxCheck = command({
     withInbox(context, async (inbox) => {
       const problems = await inbox.check();
       assertTexts(problems);
-      const found = problems.map((problem) => `- ${problem}`);
+      const lines = problems.map((problem) => `- ${problem}`);
       context.show(
         { problems },
-        found.length > 0 ? found : [[paint("green", "No problem found.")]],
+        lines.length > 0 ? lines : [[paint("green", "No problem found.")]],
       );
       return problems.length > 0 ? 1 : 0;
     }),
@@ -120,8 +120,8 @@ export const inboxList = command({
       const state = options.state as InboxEntry["state"];
       const data: Shown[] = [];
       for await (const entry of admin.list({ state, type, after, limit })) data.push(shown(entry));
-      const rows = data.map((one) =>
-        columns.map((name) => (name === "received_at" ? shortTime(one[name]) : one[name]) ?? ""),
+      const rows = data.map((job) =>
+        columns.map((name) => (name === "received_at" ? shortTime(job[name]) : job[name]) ?? ""),
       );
       show({ data }, rows.length === 0 ? [`No job is ${state}.`] : table(columns, rows, stdout));
       return 0;

@@ -83,14 +83,14 @@ export const listen = command({
   ],
   options,
   async run(context) {
-    const { options: given, signal } = context;
-    const port = wholeNumber("--port", given.port, 0, 65_535);
-    const maxBytes = wholeNumber("--max-bytes", given["max-bytes"], 1, 2 ** 30);
-    const to = given["forward-to"];
+    const { options: values, signal } = context;
+    const port = wholeNumber("--port", values.port, 0, 65_535);
+    const maxBytes = wholeNumber("--max-bytes", values["max-bytes"], 1, 2 ** 30);
+    const to = values["forward-to"];
     const target =
       to === undefined
         ? undefined
-        : await resolveTarget("--forward-to", to, given["allow-external"]);
+        : await resolveTarget("--forward-to", to, values["allow-external"]);
     if (target && portOf(target.url) === port && target.addresses.some(isOwn)) {
       throw new UsageError(
         "--forward-to is this command itself.",
@@ -98,18 +98,18 @@ export const listen = command({
       );
     }
     const previousSecrets = await readPreviousSecrets(context);
-    const sender = senderOf(given);
+    const sender = senderOf(values);
     // Only the service can register an endpoint and return its secret. For another sender, the secret must be given.
     const known = await (sender === service ? readSecret(context) : requireSecret(context));
     // An invalid secret fails here, not at the first delivery.
-    for (const one of [known, ...previousSecrets]) {
-      if (one !== undefined) await sign("", keyOf(sender.scheme, one));
+    for (const secret of [known, ...previousSecrets]) {
+      if (secret !== undefined) await sign("", keyOf(sender.scheme, secret));
     }
     const redaction = await redactionOf(context, sender);
     const file =
-      given.save === undefined
+      values.save === undefined
         ? undefined
-        : openCapture("--save", given.save, redaction !== undefined);
+        : openCapture("--save", values.save, redaction !== undefined);
     let show: Show | undefined;
     let endpoint: string | undefined;
     const counts = { received: 0, refused: 0 };
@@ -156,9 +156,9 @@ export const listen = command({
             file?.write(captured);
             return undefined;
           }
-          const made = await redaction.fixtures.make(captured);
-          if (typeof made === "string") return made;
-          file?.write(made);
+          const result = await redaction.fixtures.make(captured);
+          if (typeof result === "string") return result;
+          file?.write(result);
           return undefined;
         },
         onReceived(received) {
@@ -188,15 +188,15 @@ export const listen = command({
  * @throws UsageError (as a rejection) for `--keep` without `--redact`, and for `--redact` without `--save`
  */
 async function redactionOf(
-  { options: given, signal }: Context<typeof options>,
+  { options: values, signal }: Context<typeof options>,
   sender: Sender,
 ): Promise<{ readonly redactor: Redactor; readonly fixtures: Fixtures } | undefined> {
-  const { keep } = given;
-  if (!given.redact) {
+  const { keep } = values;
+  if (!values.redact) {
     if (keep.length === 0) return undefined;
     throw new UsageError("--keep needs --redact.", "Add --redact, or remove --keep.");
   }
-  if (given.save === undefined) {
+  if (values.save === undefined) {
     throw new UsageError("--redact needs --save.", "Add --save <file>, or remove --redact.");
   }
   const vocabulary = vocabularyOf(await schemasOf(undefined, signal));

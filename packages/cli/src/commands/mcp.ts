@@ -62,38 +62,38 @@ export const mcp = command({
   ],
   options,
   async run(context) {
-    const { options: given, env, stdin, stdout, signal, json, note, show } = context;
-    if (json && !given.list) {
+    const { options: values, env, stdin, stdout, signal, json, note, show } = context;
+    if (json && !values.list) {
       throw new UsageError(
         "--json needs --list, because stdout contains the protocol.",
         "Remove --json, or add --list.",
       );
     }
-    if (given.sandbox && given["base-url"] !== undefined) {
+    if (values.sandbox && values["base-url"] !== undefined) {
       throw new UsageError(
         "--sandbox and --base-url were both given.",
         "Use --sandbox to start a sandbox, or --base-url for a service that is already running.",
       );
     }
-    const port = wholeNumber("--port", given.port, 0, 65_535);
+    const port = wholeNumber("--port", values.port, 0, 65_535);
     const { runMcp, toolList } = await load();
-    if (given.list) {
+    if (values.list) {
       const tools = toolList();
       const columns = ["name", "needs_write", "title"] as const;
       const rows = tools.map((tool) => columns.map((column) => tool[column]));
       show({ tools }, table(columns, rows, stdout));
       return 0;
     }
-    for (const variable of given["secret-env"]) conceal(env[variable] ?? "");
+    for (const variable of values["secret-env"]) conceal(env[variable] ?? "");
     await runMcp(
       {
         version: version(),
-        secretEnv: given["secret-env"],
-        allowHosts: given["allow-host"],
-        write: given.write,
-        sandboxPort: given.sandbox ? port : undefined,
-        baseUrl: given["base-url"],
-        apiKeyEnv: given["api-key-env"],
+        secretEnv: values["secret-env"],
+        allowHosts: values["allow-host"],
+        write: values.write,
+        sandboxPort: values.sandbox ? port : undefined,
+        baseUrl: values["base-url"],
+        apiKeyEnv: values["api-key-env"],
       },
       { env, stdin, stdout, signal, note },
     );

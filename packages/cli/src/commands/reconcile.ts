@@ -85,25 +85,25 @@ export const reconcile = command({
   ],
   options,
   async run(context) {
-    const { options: given, show, note, signal } = context;
-    assertNamed(given);
-    const sinceMs = durationOf("--since", given.since, longestMs);
-    const retainMs = durationOf("--retain", given.retain, longestMs);
-    const graceMs = durationOf("--grace", given.grace);
-    const { silence: text } = given;
+    const { options: values, show, note, signal } = context;
+    assertNamed(values);
+    const sinceMs = durationOf("--since", values.since, longestMs);
+    const retainMs = durationOf("--retain", values.retain, longestMs);
+    const graceMs = durationOf("--grace", values.grace);
+    const { silence: text } = values;
     const silence =
       text === undefined ? undefined : { text, ms: durationOf("--silence", text, longestMs) };
-    const maxRedeliver = maxOf(given.redeliver, given["max-redeliver"]);
-    const comparedMs = comparedOf(sinceMs, retainMs, given);
+    const maxRedeliver = maxOf(values.redeliver, values["max-redeliver"]);
+    const comparedMs = comparedOf(sinceMs, retainMs, values);
     if (graceMs >= comparedMs) {
       throw new UsageError(
-        `--grace ${given.grace} is not shorter than the compared period, so no delivery would be judged.`,
+        `--grace ${values.grace} is not shorter than the compared period, so no delivery would be judged.`,
         "Raise --since, or shorten --grace.",
       );
     }
 
-    const records = await loadRecords(given.receiver, signal);
-    const readJobs = given.admin === undefined ? undefined : await loadJobs(given.admin, signal);
+    const records = await loadRecords(values.receiver, signal);
+    const readJobs = values.admin === undefined ? undefined : await loadJobs(values.admin, signal);
     if (comparedMs < sinceMs && !context.json) {
       const shown = `${Math.round((sinceMs - comparedMs) / 60_000)} min`;
       note(
@@ -111,7 +111,7 @@ export const reconcile = command({
       );
     }
     return withService(context, async (client) => {
-      const endpoint = await comparedEndpoint(client, given.endpoint, signal);
+      const endpoint = await comparedEndpoint(client, values.endpoint, signal);
       const { webhook_endpoint_id } = endpoint;
       const now = Date.now();
       const since = new Date(now - comparedMs);
@@ -124,32 +124,32 @@ export const reconcile = command({
         since,
         untilMs: Number(since) + retainMs,
         graceMs,
-        types: given.type,
+        types: values.type,
         maxRedeliver,
         progress,
         signal,
       }).finally(() => progress.clear());
       const sinceRequested = new Date(now - sinceMs);
-      const redelivers = given.redeliver;
-      const found = { ...walked, endpoint, since, sinceRequested, silence, redelivers };
-      show(jsonOf(found), linesOf(found, context.stdout));
+      const redelivers = values.redeliver;
+      const comparison = { ...walked, endpoint, since, sinceRequested, silence, redelivers };
+      show(jsonOf(comparison), linesOf(comparison, context.stdout));
       if (walked.error !== undefined) throw walked.error;
-      return problemsOf(found).length > 0 ? 1 : 0;
+      return problemsOf(comparison).length > 0 ? 1 : 0;
     });
   },
 });
 
 /** Refuses an empty id, which a service may read as all endpoints, and a type that is empty or a pattern. */
-function assertNamed(given: {
+function assertNamed(values: {
   readonly endpoint: string | undefined;
   readonly type: readonly string[];
 }) {
-  if (given.endpoint === "") {
+  if (values.endpoint === "") {
     const fix =
       "Pass the endpoint's id, as --endpoint we_…. If it comes from a variable, set the variable.";
     throw new UsageError("--endpoint is empty.", fix);
   }
-  const wrong = given.type.find((type) => type === "" || type.includes("*"));
+  const wrong = values.type.find((type) => type === "" || type.includes("*"));
   if (wrong !== undefined) {
     throw new UsageError(
       `--type is ${wrong || "empty"}, which is not an event type, so no delivery would be judged.`,

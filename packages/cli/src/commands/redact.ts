@@ -58,7 +58,7 @@ export const redact = command({
   ],
   options,
   async run(context) {
-    const { args, options: given, note, show } = context;
+    const { args, options: values, note, show } = context;
     if (args.includes("-")) {
       throw new UsageError(
         "This command reads its input twice, so it cannot read stdin.",
@@ -66,18 +66,18 @@ export const redact = command({
       );
     }
     const files = args.flatMap(filesAt);
-    const vocabulary = vocabularyOf(await schemasOf(given.schemas, context.signal));
-    const redactor = createRedactor({ keep: given.keep, vocabulary });
-    const fixtures = createFixtures(senderOf(given), redactor);
+    const vocabulary = vocabularyOf(await schemasOf(values.schemas, context.signal));
+    const redactor = createRedactor({ keep: values.keep, vocabulary });
+    const fixtures = createFixtures(senderOf(values), redactor);
     // Reads all files first, so that nothing is written if one of them has a line that is not a request.
     for (const file of files) {
       const requests = requestsIn(file, context);
       while ((await requests.next()).done !== true) context.signal.throwIfAborted();
     }
     context.signal.throwIfAborted();
-    const outs = files.map((file) => join(given.out, fileNameOf(basename(file), redactor)));
+    const outs = files.map((file) => join(values.out, fileNameOf(basename(file), redactor)));
     assertNew(outs);
-    createFolder(given.out);
+    createFolder(values.out);
     const written: Written[] = [];
     for (const [index, file] of files.entries()) {
       written.push(await write(file, outs[index] ?? "", fixtures, context));
@@ -94,7 +94,9 @@ export const redact = command({
       ],
       secret,
     );
-    const left = written.flatMap(({ file, left_out }) => left_out.map((one) => ({ file, ...one })));
+    const left = written.flatMap(({ file, left_out }) =>
+      left_out.map((omission) => ({ file, ...omission })),
+    );
     if (!context.json) {
       for (const { file, line, reason } of left)
         note(`${excerpt(file, 200)}, line ${line} was left out. ${reason}`);
@@ -120,10 +122,10 @@ async function write(
   let saved = 0;
   try {
     for await (const { captured, line } of requestsIn(file, context)) {
-      const made = await fixtures.make(captured);
-      if (typeof made === "string") left_out.push({ line, reason: made });
+      const result = await fixtures.make(captured);
+      if (typeof result === "string") left_out.push({ line, reason: result });
       else {
-        target.write(made);
+        target.write(result);
         saved += 1;
       }
     }

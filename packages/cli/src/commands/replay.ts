@@ -74,12 +74,12 @@ export const replay = command({
   ],
   options,
   async run(context) {
-    const { args, json, options: given, note, show, signal, stdin } = context;
+    const { args, json, options: values, note, show, signal, stdin } = context;
     const [file = ""] = args;
-    const concurrency = wholeNumber("--concurrency", given.concurrency, 1, 100);
+    const concurrency = wholeNumber("--concurrency", values.concurrency, 1, 100);
     const source = await sourceOf(context);
-    const isWanted = filterOf(given.only, given["delivery-id"], source);
-    const target = await resolveTarget("--to", given.to, given["allow-external"]);
+    const isWanted = filterOf(values.only, values["delivery-id"], source);
+    const target = await resolveTarget("--to", values.to, values["allow-external"]);
 
     const progress = createProgress(context);
     const counts = { sent: 0, succeeded: 0, failed: 0 };
@@ -94,11 +94,14 @@ export const replay = command({
     };
     const fail = (value: object, text: string, reasons: readonly string[] = []) => {
       counts.failed += 1;
-      write(value, [[paint("red", "failed"), "  ", text], ...reasons.map((one) => `  ${one}`)]);
+      write(value, [
+        [paint("red", "failed"), "  ", text],
+        ...reasons.map((reason) => `  ${reason}`),
+      ]);
     };
     /** The outcomes whose reasons have been printed. */
     const explained = new Set<OutcomeCode>();
-    const one = async (captured: Captured, line: number): Promise<void> => {
+    const replayRequest = async (captured: Captured, line: number): Promise<void> => {
       const sent = await send(captured, line, target, source, signal);
       if (signal.aborted && sent.status === null) return;
       counts.sent += 1;
@@ -134,8 +137,8 @@ export const replay = command({
         unreadable += 1;
         fail({ line: number, status: null, error }, `line ${number}  ${error}`);
       } else if (await isWanted(captured)) {
-        if (given.resign && captured.verdict !== "genuine") refused += 1;
-        const sending = one(captured, number).finally(() => running.delete(sending));
+        if (values.resign && captured.verdict !== "genuine") refused += 1;
+        const sending = replayRequest(captured, number).finally(() => running.delete(sending));
         running.add(sending);
         if (running.size >= concurrency) await Promise.race(running);
       }

@@ -167,10 +167,10 @@ function linesOf(explanation: Explanation): readonly string[] {
     : ["Cause: no known mistake produces this signature.", `Next:  ${next_step ?? ""}`];
   if (body_difference) return [...cause, ...differenceLines(body_difference, "sent", "yours")];
   if (!first_difference) return cause;
-  const { at, signed, yours } = first_difference;
+  const { at: index, signed, yours } = first_difference;
   return [
     ...cause,
-    `First difference at character ${at + 1}: expected ${shown(signed)}, found ${shown(yours)}.`,
+    `First difference at character ${index + 1}: expected ${shown(signed)}, found ${shown(yours)}.`,
   ];
 }
 

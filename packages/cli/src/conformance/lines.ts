@@ -12,7 +12,8 @@ const numbers = new Intl.ListFormat("en", { type: "conjunction" });
 /** Returns a text with the number of cases of each status and, for failed cases, of each level. */
 export function summaryOf(results: readonly ConformanceResult[]): string {
   const count = (status: ConformanceResult["status"], level?: ConformanceResult["level"]) =>
-    results.filter((one) => one.status === status && (!level || one.level === level)).length;
+    results.filter((result) => result.status === status && (!level || result.level === level))
+      .length;
   const failed = count("failed");
   return numbers.format([
     `${count("passed")} passed`,
@@ -36,7 +37,7 @@ export function reportOf(results: readonly ConformanceResult[]): readonly Line[]
   const unjudged = results.filter(({ status }) => status === "not_applicable");
   const reasons = new Set(unjudged.map(({ reason = "" }) => reason));
   const why = [...reasons].map((reason): Line => {
-    const { length } = unjudged.filter((one) => one.reason === reason);
+    const { length } = unjudged.filter((result) => result.reason === reason);
     return `  - ${length} ${length === 1 ? "case" : "cases"}: ${reason}`;
   });
   return [...results.flatMap(linesOf), ...(why.length > 0 ? ["", "Not judged:", ...why] : [])];

@@ -20,12 +20,12 @@ export interface LogLines {
 }
 
 export function collectLines(): LogLines {
-  const collected = new Map<string, { readonly at: number; readonly text: string }[]>();
+  const collected = new Map<string, { readonly index: number; readonly text: string }[]>();
   let count = 0;
 
   function add(id: string, line: string): void {
     const lines = collected.get(id) ?? [];
-    if (lines.length < most.lines) lines.push({ at: count, text: printable(line, longest) });
+    if (lines.length < most.lines) lines.push({ index: count, text: printable(line, longest) });
     collected.set(id, lines);
     const [oldest] = collected.keys();
     if (collected.size > most.deliveries && oldest !== undefined) collected.delete(oldest);
@@ -50,7 +50,7 @@ export function collectLines(): LogLines {
     position: () => count,
     take(deliveryId, position) {
       const lines = collected.get(deliveryId) ?? [];
-      const taken = lines.filter(({ at }) => at < position);
+      const taken = lines.filter(({ index }) => index < position);
       if (taken.length === lines.length) collected.delete(deliveryId);
       else collected.set(deliveryId, lines.slice(taken.length));
       return taken.map(({ text }) => text);

@@ -9,7 +9,7 @@ export function notListening(
   all: readonly Listener[],
 ): Failure {
   const after = `after ${waitMs / 1_000} s`;
-  const same = all.find((one) => one.port === port);
+  const same = all.find((listener) => listener.port === port);
   if (same) {
     const { address } = same;
     const text = `The app is not accepting connections at ${url.hostname}:${port} ${after}. It listens on ${hostAndPort(same)}.`;
@@ -18,15 +18,18 @@ export function notListening(
     const wanted = url.hostname === "[::1]" ? "::1" : "127.0.0.1";
     return new Failure("app_not_listening", text, `Make it listen on ${wanted}${change}.`);
   }
-  const others = Array.from(new Set(all.map((one) => one.port))).toSorted((a, b) => a - b);
+  const others = Array.from(new Set(all.map((listener) => listener.port))).toSorted(
+    (a, b) => a - b,
+  );
   const [other] = others;
   const seen =
     other === undefined
       ? ""
       : ` It listens on ${others.length === 1 ? "port" : "ports"} ${others.join(" and ")}.`;
   const text = `The app is not listening on port ${port} ${after}.${seen}`;
-  const only = all.filter((one) => one.port === other).map((one) => one.address);
-  const host = only.length > 0 && only.every((one) => one === "::1") ? "[::1]" : "localhost";
+  const only = all.filter((listener) => listener.port === other).map(({ address }) => address);
+  const host =
+    only.length > 0 && only.every((address) => address === "::1") ? "[::1]" : "localhost";
   const change = other === undefined ? "" : `, or pass --to ${urlWith(url, host, other)}`;
   return new Failure("app_not_listening", text, `Make it listen on process.env.PORT${change}.`);
 }

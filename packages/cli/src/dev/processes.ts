@@ -94,7 +94,7 @@ function addressOf(hex: string): string {
 /** Returns the TCP sockets on which one of the processes listens. */
 export function listenersOf(pids: readonly number[]): readonly Listener[] {
   const sockets = new Set(
-    pids.flatMap((one) => list(`/proc/${one}/fd`).map((fd) => socketOf(`/proc/${one}/fd/${fd}`))),
+    pids.flatMap((pid) => list(`/proc/${pid}/fd`).map((fd) => socketOf(`/proc/${pid}/fd/${fd}`))),
   );
   const rows = ["tcp", "tcp6"].flatMap((name) => read(`/proc/net/${name}`).split("\n").slice(1));
   return rows.flatMap((row) => {

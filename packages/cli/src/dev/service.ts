@@ -16,30 +16,30 @@ export interface UsedSandbox {
 const leave = async () => {};
 
 /**
- * Resolves to the sandbox at `given`. Without it, resolves to the sandbox that already listens on the port, or to a new
- * one in this process.
+ * Resolves to the sandbox at `baseUrl`. Without it, resolves to the sandbox that already listens on the port, or to a
+ * new one in this process.
  *
- * @param flag the name of the option or variable that `given` comes from
+ * @param flag the name of the option or variable that `baseUrl` comes from
  * @param note receives a line if the command starts a sandbox
  * @param port the port of the sandbox; if it is 0 or taken by another program, a new sandbox listens on a free port
- * @throws UsageError if `given` is not a URL on this machine, and Failure if nothing listens there (as rejections)
+ * @throws UsageError if `baseUrl` is not a URL on this machine, and Failure if nothing listens there (as rejections)
  */
 export async function useSandbox(
   flag: string,
-  given: string | undefined,
+  baseUrl: string | undefined,
   port: number,
   note: (line: string) => void,
 ): Promise<UsedSandbox> {
-  if (given !== undefined && given !== "") {
-    const { url } = await targetHere(flag, given);
+  if (baseUrl !== undefined && baseUrl !== "") {
+    const { url } = await targetHere(flag, baseUrl);
     if (!(await isOpen(url))) {
       throw new Failure(
         "connection_failed",
-        `${flag} is ${given}, but nothing is listening there.`,
+        `${flag} is ${baseUrl}, but nothing is listening there.`,
         `Remove ${flag} to let this command start a sandbox, or start one there with svc-webhooks sandbox --port ${portOf(url)}.`,
       );
     }
-    return { url: given.replace(/\/+$/, ""), close: leave };
+    return { url: baseUrl.replace(/\/+$/, ""), close: leave };
   }
   const running = `http://127.0.0.1:${port}`;
   if (port > 0 && (await isUsable(running))) return { url: running, close: leave };
@@ -49,15 +49,15 @@ export async function useSandbox(
   return { url, close: () => sandbox.close() };
 }
 
-async function targetHere(flag: string, given: string): Promise<Target> {
+async function targetHere(flag: string, baseUrl: string): Promise<Target> {
   // A name without an address counts as another machine. Any other error is thrown: it states the problem of the URL.
-  const target = await resolveTarget(flag, given, true).catch((error: unknown) => {
+  const target = await resolveTarget(flag, baseUrl, true).catch((error: unknown) => {
     if (/has no address/.test(messageOf(error))) return undefined;
     throw error;
   });
   if (target?.isHere === true) return target;
   throw new UsageError(
-    `${flag} is ${given}, which is not a loopback address. This command registers endpoints and sends emails, so it works only with a sandbox on this machine.`,
+    `${flag} is ${baseUrl}, which is not a loopback address. This command registers endpoints and sends emails, so it works only with a sandbox on this machine.`,
     `Remove ${flag} to let this command start a sandbox.`,
   );
 }

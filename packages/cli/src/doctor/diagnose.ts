@@ -75,8 +75,8 @@ export async function diagnose({
     onProbe,
   });
   const skewed = await clockFinding(scheme, secret, bodies.plain(), skews);
-  const findings = [...(skewed ? [skewed] : []), ...examination.findings].map((found) =>
-    scheme === service ? found : forSender(found, scheme),
+  const findings = [...(skewed ? [skewed] : []), ...examination.findings].map((finding) =>
+    scheme === service ? finding : forSender(finding, scheme),
   );
   const secret_fingerprint = await signingFingerprint(secret, scheme);
   return { ...examination, findings, url: target.url.href, secret_fingerprint };

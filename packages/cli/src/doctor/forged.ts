@@ -66,7 +66,7 @@ export function expectUnlocked(reply: Reply): void {
 
 /** Removes findings with the same cause, so that each mistake is reported once. */
 function distinct(accepted: readonly Finding[], genuineReply: Reply): readonly Finding[] {
-  const has = (id: FindingId) => accepted.some((one) => one.id === id);
+  const has = (id: FindingId) => accepted.some((candidate) => candidate.id === id);
   const unsigned = accepted.find(({ id }) => id === "unsigned_accepted");
   // A receiver that accepts unsigned deliveries accepts the other forgeries for the same reason.
   if (unsigned) return [unsigned];
@@ -75,7 +75,8 @@ function distinct(accepted: readonly Finding[], genuineReply: Reply): readonly F
   const isExplained = !isSuccess(genuineReply) || has("wrong_secret_accepted");
   return accepted.filter(
     ({ id }, index) =>
-      accepted.findIndex((one) => one.id === id) === index && !(isExplained && explained.has(id)),
+      accepted.findIndex((candidate) => candidate.id === id) === index &&
+      !(isExplained && explained.has(id)),
   );
 }
 

@@ -41,7 +41,7 @@ export function bodyVariants(body: Uint8Array): readonly (readonly [GuessKind, B
     ["altered", [`${text}\n`, latin1, Buffer.from(text, "latin1"), `\uFEFF${text}`]],
   ];
   return bodies.flatMap(([kind, variants]) =>
-    variants.flatMap((one) => (one === undefined ? [] : [[kind, one] as const])),
+    variants.flatMap((variant) => (variant === undefined ? [] : [[kind, variant] as const])),
   );
 }
 

@@ -95,11 +95,11 @@ export function sender({ target, deliver, timeoutMs, signal, onSkew }: SendOptio
     const either = AbortSignal.any([timeout, signal]);
     const outgoing = target.open({ method, headers, length: body.length }, either);
     const response = new Promise<IncomingMessage>((resolve, reject) => {
-      outgoing.once("response", (one) => {
+      outgoing.once("response", (message) => {
         early = !isSent;
-        const date = Date.parse(one.headers.date ?? "");
+        const date = Date.parse(message.headers.date ?? "");
         if (!Number.isNaN(date)) onSkew(date - Date.now());
-        resolve(one);
+        resolve(message);
       });
       outgoing.on("error", reject);
       outgoing.once("close", () => reject(new Error("closed")));

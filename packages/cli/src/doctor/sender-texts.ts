@@ -6,9 +6,9 @@ import type { Finding, FindingId } from "./findings.js";
  * Returns a finding whose cause and fix fit the sender instead of the service. A finding with a `mistake` stays the
  * same, because its texts do not depend on the sender.
  */
-export function forSender(found: Finding, sender: Sender): Finding {
-  const own = textsOf(sender.scheme, sender.name)[found.id];
-  return own && found.mistake === undefined ? { ...found, ...own } : found;
+export function forSender(finding: Finding, sender: Sender): Finding {
+  const own = textsOf(sender.scheme, sender.name)[finding.id];
+  return own && finding.mistake === undefined ? { ...finding, ...own } : finding;
 }
 
 function textsOf(

@@ -47,9 +47,9 @@ export function createResolver(root: JsonSchema): Resolve {
   const referenced = ({ $ref }: JsonSchema): JsonSchema | undefined => {
     if ($ref === undefined) return undefined;
     const steps = $ref.replace(/^#\/?/, "").split("/").filter(Boolean);
-    return steps.reduce<unknown>((one, step) => {
+    return steps.reduce<unknown>((node, step) => {
       const name = decodeURIComponent(step).replaceAll("~1", "/").replaceAll("~0", "~");
-      return Object.hasOwn(Object(one), name) ? Object(one)[name] : undefined;
+      return Object.hasOwn(Object(node), name) ? Object(node)[name] : undefined;
     }, root) as JsonSchema | undefined;
   };
   const resolve = (schema: JsonSchema, depth: number): JsonSchema => {
@@ -66,24 +66,24 @@ export function createResolver(root: JsonSchema): Resolve {
 
 const mostReferences = 50;
 
-/** Returns a schema that declares the fields of two schemas. Otherwise, `one` overrides `other`. */
-const combined = (one: JsonSchema, other: JsonSchema): JsonSchema => ({
-  ...other,
-  ...one,
-  ...((one.properties ?? other.properties) && {
-    properties: { ...other.properties, ...one.properties },
+/** Returns a schema that declares the fields of two schemas. Otherwise, `schema` overrides `base`. */
+const combined = (schema: JsonSchema, base: JsonSchema): JsonSchema => ({
+  ...base,
+  ...schema,
+  ...((schema.properties ?? base.properties) && {
+    properties: { ...base.properties, ...schema.properties },
   }),
-  required: [...(one.required ?? []), ...(other.required ?? [])],
+  required: [...(schema.required ?? []), ...(base.required ?? [])],
 });
 
 function compare(
   value: unknown,
-  given: JsonSchema | boolean,
+  declaration: JsonSchema | boolean,
   path: readonly string[],
   resolve: Resolve,
 ): readonly Difference[] {
-  if (typeof given === "boolean") return [];
-  const schema = resolve(given);
+  if (typeof declaration === "boolean") return [];
+  const schema = resolve(declaration);
   const branches = schema.anyOf ?? schema.oneOf;
   if (branches) {
     const { anyOf: _anyOf, oneOf: _oneOf, ...rest } = schema;
@@ -93,18 +93,18 @@ function compare(
     return closest(results);
   }
   const types = schema.type === undefined ? [] : [schema.type].flat();
-  const found = typeOf(value);
+  const valueType = typeOf(value);
   if (types.length > 0 && !types.some((type) => isOfType(value, type))) {
-    return [{ change: "changed", path, expected: types.join(" or "), found }];
+    return [{ change: "changed", path, expected: types.join(" or "), found: valueType }];
   }
   const allowed = schema.enum ?? ("const" in schema ? [schema.const] : undefined);
-  if (allowed && !allowed.some((one) => JSON.stringify(one) === JSON.stringify(value))) {
+  if (allowed && !allowed.some((choice) => JSON.stringify(choice) === JSON.stringify(value))) {
     const expected =
       allowed.length === 1 ? "the declared value" : `one of ${allowed.length} values`;
-    return [{ change: "changed", path, expected, found: `another ${found}` }];
+    return [{ change: "changed", path, expected, found: `another ${valueType}` }];
   }
   if (Array.isArray(value)) return ofItems(value, schema, path, resolve);
-  if (found === "object") return ofFields(value as object, schema, path, resolve);
+  if (valueType === "object") return ofFields(value as object, schema, path, resolve);
   return [];
 }
 
@@ -118,7 +118,7 @@ function closest(results: readonly (readonly Difference[])[]): readonly Differen
       (sum, { change, path }) => sum + (change === "changed" ? 1_000 / (path.length + 1) : 1),
       0,
     );
-  return results.toSorted((one, other) => weight(one) - weight(other))[0] ?? [];
+  return results.toSorted((left, right) => weight(left) - weight(right))[0] ?? [];
 }
 
 const isOfType = (value: unknown, type: string): boolean =>
@@ -164,14 +164,14 @@ function ofFields(
 export function absentIn(value: unknown, root: JsonSchema): readonly (readonly string[])[] {
   const resolve = createResolver(root);
   const walk = (
-    one: unknown,
-    given: JsonSchema,
+    part: unknown,
+    declaration: JsonSchema,
     path: readonly string[],
   ): (readonly string[])[] => {
-    if (typeOf(one) !== "object") return [];
-    return Object.entries(resolve(given).properties ?? {}).flatMap(([name, schema]) =>
-      Object.hasOwn(one as object, name)
-        ? walk((one as Record<string, unknown>)[name], schema, [...path, name])
+    if (typeOf(part) !== "object") return [];
+    return Object.entries(resolve(declaration).properties ?? {}).flatMap(([name, schema]) =>
+      Object.hasOwn(part as object, name)
+        ? walk((part as Record<string, unknown>)[name], schema, [...path, name])
         : [[...path, name]],
     );
   };
@@ -183,15 +183,17 @@ export function pathIn(root: JsonSchema, path: readonly string[]): readonly stri
   const resolve = createResolver(root);
   let candidates: readonly JsonSchema[] = [root];
   return path.map((name) => {
-    const all = candidates.map(resolve).flatMap((one) => [one, ...branchesOf(one, resolve)]);
+    const all = candidates
+      .map(resolve)
+      .flatMap((schema) => [schema, ...branchesOf(schema, resolve)]);
     const own = all.flatMap(({ properties = {} }) =>
       Object.hasOwn(properties, name) ? [properties[name] as JsonSchema] : [],
     );
-    const items = all.flatMap(({ items: one, prefixItems = [] }) =>
-      typeof one === "object" ? [one, ...prefixItems] : prefixItems,
+    const items = all.flatMap(({ items: itemSchema, prefixItems = [] }) =>
+      typeof itemSchema === "object" ? [itemSchema, ...prefixItems] : prefixItems,
     );
-    const entries = all.flatMap(({ additionalProperties: one }) =>
-      typeof one === "object" && Object.keys(one).length > 0 ? [one] : [],
+    const entries = all.flatMap(({ additionalProperties: entrySchema }) =>
+      typeof entrySchema === "object" && Object.keys(entrySchema).length > 0 ? [entrySchema] : [],
     );
     candidates = name === "[]" ? items : own.length > 0 ? own : entries;
     return name !== "[]" && own.length === 0 && entries.length > 0 ? "{}" : name;

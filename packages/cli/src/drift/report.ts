@@ -65,10 +65,11 @@ export function createReport(): Report {
         ...row,
         of: totals.get(key) ?? 0,
       })).toSorted(
-        (one, other) =>
-          compared(one.type ?? "", other.type ?? "") || compared(one.path ?? "", other.path ?? ""),
+        (left, right) =>
+          compared(left.type ?? "", right.type ?? "") ||
+          compared(left.path ?? "", right.path ?? ""),
       ),
   };
 }
 
-const compared = (one: string, other: string) => (one < other ? -1 : one > other ? 1 : 0);
+const compared = (left: string, right: string) => (left < right ? -1 : left > right ? 1 : 0);

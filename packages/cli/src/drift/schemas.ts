@@ -27,8 +27,8 @@ export async function schemasOf(file: string | undefined, signal: AbortSignal): 
   const exporters = exportersOf(module);
   const all = exporters.flatMap((exports) => Object.values(exports)).filter(isSchemas);
   // Includes the exports themselves, because a module may export each schema under the name of its type.
-  const byType = [...exporters, ...all].flatMap((one) =>
-    Object.entries(one).filter(([, schema]) => isSchema(schema)),
+  const byType = [...exporters, ...all].flatMap((candidate) =>
+    Object.entries(candidate).filter(([, schema]) => isSchema(schema)),
   ) as readonly (readonly [string, StandardSchemaV1])[];
   if (byType.length > 0) return { byType: new Map(byType), areFieldsExpected: false };
   throw new UsageError(
@@ -57,8 +57,8 @@ export function jsonSchemaOf(schema: StandardSchemaV1): JsonSchema | undefined {
   const { jsonSchema } = schema["~standard"] as WithJsonSchema;
   for (const libraryOptions of [undefined, { unrepresentable: "any" }]) {
     try {
-      const made = jsonSchema?.input?.({ target: "draft-2020-12", libraryOptions });
-      if (typeof made === "object" && made !== null) return made;
+      const description = jsonSchema?.input?.({ target: "draft-2020-12", libraryOptions });
+      if (typeof description === "object" && description !== null) return description;
     } catch {
       // If a part such as a date has no JSON Schema, the second attempt allows any value for that part.
     }

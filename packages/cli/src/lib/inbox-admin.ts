@@ -126,8 +126,8 @@ const hasAdmin = (value: unknown): value is object => missingIn(value).length ==
 
 /** Returns the `InboxAdmin` of a module that exports an inbox or its `admin`. */
 function adminOf(module: Exports, file: string): InboxAdmin {
-  const found = exportOf(module, "inbox", hasAdmin);
-  if (found) return adminIn(found) as InboxAdmin;
+  const inboxOrAdmin = exportOf(module, "inbox", hasAdmin);
+  if (inboxOrAdmin) return adminIn(inboxOrAdmin) as InboxAdmin;
   throw new UsageError(
     `The default export of --admin ${file} is not an InboxAdmin: it has no ${missingIn(module["default"]).join(", ")}.`,
     "Write: export default inbox;",

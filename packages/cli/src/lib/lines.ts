@@ -36,7 +36,7 @@ export async function* linesOf(
     }
     rest.push(chunk);
   };
-  const line = (size: number | undefined): Line => {
+  const takeLine = (size: number | undefined): Line => {
     number += 1;
     const text = textOf(what, Buffer.concat(rest), ` in line ${number}`);
     rest = [];
@@ -51,13 +51,13 @@ export async function* linesOf(
         add(chunk.subarray(start, end));
         read += end + 1 - start;
         start = end + 1;
-        const one = line(size);
-        if (one.text.trim() !== "") yield one;
+        const line = takeLine(size);
+        if (line.text.trim() !== "") yield line;
       }
       add(chunk.subarray(start));
       read += chunk.length - start;
     }
-    const last = line(size);
+    const last = takeLine(size);
     if (last.text.trim() !== "") yield last;
   } catch (error) {
     if (context.signal.aborted) return;

@@ -74,7 +74,7 @@ export function exportOf<Wanted>(
   isWanted: (value: unknown) => value is Wanted,
 ): Wanted | undefined {
   const exporters = exportersOf(module);
-  const byName = ["default", name].flatMap((one) => exporters.map((exports) => exports[one]));
+  const byName = ["default", name].flatMap((key) => exporters.map((exports) => exports[key]));
   const others = new Set(exporters.flatMap((exports) => Object.values(exports)).filter(isWanted));
   return byName.find(isWanted) ?? (others.size === 1 ? Array.from(others)[0] : undefined);
 }

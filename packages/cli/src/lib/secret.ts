@@ -51,8 +51,8 @@ type PreviousContext = Context<typeof previousSecretOptions>;
  */
 export async function readSecret(context: SecretContext): Promise<string | undefined> {
   const { "secret-env": name, "secret-file": file, "secret-stdin": fromStdin } = context.options;
-  const given = [name, file, fromStdin || undefined].filter((one) => one !== undefined);
-  if (given.length > 1) {
+  const sources = [name, file, fromStdin || undefined].filter((source) => source !== undefined);
+  if (sources.length > 1) {
     throw new UsageError(
       "The secret was given more than once.",
       "Use only one of --secret-env, --secret-file and --secret-stdin.",

@@ -59,7 +59,7 @@ export async function resolveTarget(
 ): Promise<Target> {
   const url = parse(flag, text);
   const addresses = await addressesOf(flag, url);
-  const external = addresses.find((one) => !isLoopback(one));
+  const external = addresses.find((address) => !isLoopback(address));
   if (external && !allowExternal) {
     throw new UsageError(
       `${flag} resolves to ${external.address}, which is not a loopback address.`,

@@ -43,7 +43,7 @@ function limited(run: Explainer, now: () => number = () => performance.now()): E
   let started: readonly number[] = [];
   return async (arrived) => {
     const at = now();
-    started = started.filter((one) => at - one < windowMs);
+    started = started.filter((start) => at - start < windowMs);
     if (started.length >= mostInWindow) return undefined;
     started = [...started, at];
     const result = last.then(() => run(arrived));

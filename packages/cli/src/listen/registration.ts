@@ -63,7 +63,7 @@ const look = (context: ServiceContext): Promise<readonly Listed[]> =>
  * returns undefined.
  */
 function lossIn(all: readonly Listed[], { id, secret }: Registered): Failure | undefined {
-  const own = all.find((one) => one.webhook_endpoint_id === id);
+  const own = all.find((endpoint) => endpoint.webhook_endpoint_id === id);
   if (own?.status !== "active") return goneFailure(id);
   // The client masks every member whose name contains `secret`, so the text must be revealed.
   const hint = own.secret_hint?.reveal();

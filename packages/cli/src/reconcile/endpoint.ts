@@ -28,17 +28,17 @@ export async function comparedEndpoint(
     );
   }
   if (id !== undefined) {
-    const found = all.find(({ webhook_endpoint_id }) => webhook_endpoint_id === id);
-    if (found) return found;
+    const endpoint = all.find(({ webhook_endpoint_id }) => webhook_endpoint_id === id);
+    if (endpoint) return endpoint;
     throw new Failure("not_found", `The sandbox has no endpoint with the id ${id}.`, listThem);
   }
   const active = all.filter(({ status }) => status === "active");
-  const [one, ...others] = active.length > 0 ? active : all;
-  if (!one) {
+  const [first, ...others] = active.length > 0 ? active : all;
+  if (!first) {
     const create = "Register one with svc-webhooks endpoints create.";
     throw new Failure("not_found", "The sandbox has no endpoint.", create);
   }
-  if (others.length === 0) return one;
+  if (others.length === 0) return first;
   const kind = active.length > 0 ? "active" : "archived";
   throw new UsageError(
     `--endpoint is missing: the sandbox has ${others.length + 1} ${kind} endpoints.`,

@@ -5,7 +5,7 @@ import { paint, type Line, type Output } from "../paint.js";
 import type { Compared } from "./endpoint.js";
 import type { Walked } from "./walk.js";
 
-export interface Found extends Walked {
+export interface Comparison extends Walked {
   readonly endpoint: Compared;
   readonly since: Date;
   /** The time that `--since` requests. `since` may be later. */
@@ -21,16 +21,17 @@ export interface Found extends Walked {
 /** A reason to exit with 1. */
 export type Problem = "missing" | "lost" | "silence";
 
-const isArchived = ({ endpoint }: Found) => endpoint.status === "archived";
+const isArchived = ({ endpoint }: Comparison) => endpoint.status === "archived";
 
 /** Returns the problems of a report, always in the same order. */
-export function problemsOf(found: Found): readonly Problem[] {
-  const { report, silence, isComplete } = found;
+export function problemsOf(comparison: Comparison): readonly Problem[] {
+  const { report, silence, isComplete } = comparison;
   const { newestSentAt } = report;
   // If the list ended with an error before the first delivery, it is unknown whether there was silence.
   const isKnown = newestSentAt !== undefined || isComplete;
   const ageMs = Date.now() - Number(newestSentAt ?? 0);
-  const isSilent = isArchived(found) || (isKnown && silence !== undefined && ageMs > silence.ms);
+  const isSilent =
+    isArchived(comparison) || (isKnown && silence !== undefined && ageMs > silence.ms);
   return [
     ...(report.missingCount > 0 ? (["missing"] as const) : []),
     ...(report.lostCount > 0 ? (["lost"] as const) : []),
@@ -41,8 +42,8 @@ export function problemsOf(found: Found): readonly Problem[] {
 const iso = (time: Date | undefined) => time?.toISOString() ?? null;
 
 /** Returns the report as the command's JSON. */
-export function jsonOf(found: Found): object {
-  const { endpoint, since, sinceRequested, report, isComplete } = found;
+export function jsonOf(comparison: Comparison): object {
+  const { endpoint, since, sinceRequested, report, isComplete } = comparison;
   const { sent, done, running, failed, parked, queued, unknown, young } = report;
   return {
     endpoint,
@@ -68,13 +69,13 @@ export function jsonOf(found: Found): object {
     redelivered: report.redelivered,
     skipped: report.skipped,
     refused: report.refused,
-    problems: problemsOf(found),
+    problems: problemsOf(comparison),
   };
 }
 
 /** Returns the fields, each with its count, its meaning, and the next step that is printed if the count is not 0. */
-const rowsOf = (found: Found): readonly (readonly [string, number, string, string])[] => {
-  const { report } = found;
+const rowsOf = (comparison: Comparison): readonly (readonly [string, number, string, string])[] => {
+  const { report } = comparison;
   return [
     ["done", report.done, "handled", ""],
     ["running", report.running, "a handler is running", ""],
@@ -86,7 +87,12 @@ const rowsOf = (found: Found): readonly (readonly [string, number, string, strin
     ],
     ["parked", report.parked, "given to onParked", "fix the cause, then resume them"],
     ["queued", report.queued, "waiting or dead in the queue", "svc-webhooks inbox stats"],
-    ["missing", report.missingCount, "not acknowledged, and without a record", repairOf(found)],
+    [
+      "missing",
+      report.missingCount,
+      "not acknowledged, and without a record",
+      repairOf(comparison),
+    ],
     [
       "lost",
       report.lostCount,
@@ -104,9 +110,9 @@ const rowsOf = (found: Found): readonly (readonly [string, number, string, strin
 };
 
 /** Returns the next step for missing deliveries. */
-function repairOf(found: Found): string {
-  if (isArchived(found)) return "none: the endpoint is archived";
-  return found.redelivers ? "run this command again to check" : "add --redeliver";
+function repairOf(comparison: Comparison): string {
+  if (isArchived(comparison)) return "none: the endpoint is archived";
+  return comparison.redelivers ? "run this command again to check" : "add --redeliver";
 }
 
 /** The maximum number of ids that are printed for a field. */
@@ -123,10 +129,10 @@ function idLines(name: string, ids: readonly string[], count: number): readonly 
 const timeText = (time: Date) => String(shortTime(time.toISOString()));
 
 /** Returns the report as text. */
-export function linesOf(found: Found, output: Output): readonly Line[] {
-  const { endpoint, since, report } = found;
+export function linesOf(comparison: Comparison, output: Output): readonly Line[] {
+  const { endpoint, since, report } = comparison;
   const { sent, newestSentAt, oldestMissingAt } = report;
-  const rows = rowsOf(found).map(([name, count, meaning, next]) => [
+  const rows = rowsOf(comparison).map(([name, count, meaning, next]) => [
     name,
     count,
     meaning,
@@ -145,21 +151,24 @@ export function linesOf(found: Found, output: Output): readonly Line[] {
     }),
     ...idLines("missing", report.missing, report.missingCount),
     ...idLines("lost", report.lost, report.lostCount),
-    ...[...oldest, ...requestLines(found), ...listLines(found), ...pageLines(found)].flatMap(
-      (line) => ["", line],
-    ),
+    ...[
+      ...oldest,
+      ...requestLines(comparison),
+      ...listLines(comparison),
+      ...pageLines(comparison),
+    ].flatMap((line) => ["", line]),
   ];
 }
 
 const colors = { missing: "red", lost: "red" } as const;
 
 /** Returns the link to the documentation, if a count needs more explanation than fits into the table. */
-const pageLines = ({ report }: Found): readonly Line[] =>
+const pageLines = ({ report }: Comparison): readonly Line[] =>
   report.lostCount > 0 || report.unknown > 0
     ? [`${pageLink("docs/reconcile", "what-it-reports")} explains each field.`]
     : [];
 
-function requestLines({ report, redelivers, unusable, messages }: Found): readonly Line[] {
+function requestLines({ report, redelivers, unusable, messages }: Comparison): readonly Line[] {
   const { redelivered, skipped, refused, missingCount } = report;
   if (!redelivers || missingCount === 0) return [];
   const results = [
@@ -173,18 +182,18 @@ function requestLines({ report, redelivers, unusable, messages }: Found): readon
   return [results.filter((text) => text !== false).join(" ")];
 }
 
-function listLines(found: Found): readonly Line[] {
-  const { report, endpoint, silence, isComplete } = found;
+function listLines(comparison: Comparison): readonly Line[] {
+  const { report, endpoint, silence, isComplete } = comparison;
   const { sent, unknown, young, newestSentAt, oldestSentAt, reachedSince } = report;
   const lines: Line[] = [];
   if (sent > 0 && sent === unknown + young) lines.push("Nothing was compared.");
-  if (isArchived(found)) {
+  if (isArchived(comparison)) {
     const id = endpoint.webhook_endpoint_id;
     lines.push([
       paint("red", `The endpoint ${id} is archived, so the service sends nothing to it.`),
       " Register a new one with svc-webhooks endpoints create, and give its secret to the receiver.",
     ]);
-  } else if (problemsOf(found).includes("silence")) {
+  } else if (problemsOf(comparison).includes("silence")) {
     lines.push([
       paint("red", `Silence: no delivery was created in the last ${silence?.text ?? ""}.`),
       " Check that the endpoint is active and subscribed to the types that you expect.",

@@ -44,11 +44,11 @@ export interface Walked {
  *
  * @throws Failure, or an error of the records or the queue (as rejections)
  */
-export async function walk(given: Walk): Promise<Walked> {
-  const { client, records, readJobs, types, maxRedeliver, signal } = given;
-  const { webhook_endpoint_id, since, untilMs, graceMs } = given;
+export async function walk(options: Walk): Promise<Walked> {
+  const { client, records, readJobs, types, maxRedeliver, signal } = options;
+  const { webhook_endpoint_id, since, untilMs, graceMs } = options;
   const jobs = await readJobs?.();
-  const show = shower(given);
+  const show = shower(options);
   let listError: unknown;
   let lookError: unknown;
   let requested = 0;
@@ -205,9 +205,9 @@ async function lookAgain(
   const counts = { done: 0, running: 0, parked: 0, queued: 0 };
   const lost = report.lost.filter((id, index) => {
     const state = states[index];
-    const found = jobs.has(id) ? "queued" : state;
-    if (found === undefined || found === "failed") return true;
-    counts[found] += 1;
+    const status = jobs.has(id) ? "queued" : state;
+    if (status === undefined || status === "failed") return true;
+    counts[status] += 1;
     return false;
   });
   return {
@@ -238,8 +238,8 @@ const texts: Readonly<Record<string, readonly [text: string, hint: string]>> = {
 /** Converts an error of `reconcile` about an unusable list to a Failure with a fix. Returns other errors unchanged. */
 function ofList(error: unknown): unknown {
   const code = codeOf(error) ?? "";
-  const found = error instanceof Failure ? undefined : texts[code];
-  return found === undefined ? error : new Failure(code, ...found, { cause: error });
+  const textAndHint = error instanceof Failure ? undefined : texts[code];
+  return textAndHint === undefined ? error : new Failure(code, ...textAndHint, { cause: error });
 }
 
 /** Adds to the message of a failure the number of redeliveries that were requested before the failure. */

@@ -90,7 +90,7 @@ export function signedHeaders(
   length: number,
 ): HeaderList {
   const missing = Object.entries(signature).filter(
-    ([name]) => !headers.some(([one]) => one.toLowerCase() === name),
+    ([name]) => !headers.some(([header]) => header.toLowerCase() === name),
   );
   const written = headers.map(([name, value]) => {
     const lower = name.toLowerCase();

@@ -49,31 +49,31 @@ export function rewriteJson(
     );
     kept = end;
   };
-  for (let at = 0; at < text.length; at += 1) {
-    const character = text.charAt(at);
+  for (let index = 0; index < text.length; index += 1) {
+    const character = text.charAt(index);
     if (character === "{" || character === "[") {
       around.push(inner);
       isName = character === "{";
-      inner = isName ? { ...inner, object: at, isObject: true } : { ...inner, isObject: false };
+      inner = isName ? { ...inner, object: index, isObject: true } : { ...inner, isObject: false };
     } else if (character === "}" || character === "]") {
       inner = around.pop() ?? outside;
       isName = false;
     } else if (character === ",") isName = inner.isObject;
     else if (character === ":") isName = false;
     else if (character === '"') {
-      const end = endOfString(text, at);
-      const value = JSON.parse(text.slice(at, end)) as string;
+      const end = endOfString(text, index);
+      const value = JSON.parse(text.slice(index, end)) as string;
       if (isName) {
         const keptBy = around.at(-1)?.keptBy ?? (keeps(value) ? value : undefined);
         inner = { ...inner, name: value, keptBy };
       }
-      put(at, end, { type: isName ? "name" : "string", value });
-      at = end - 1;
+      put(index, end, { type: isName ? "name" : "string", value });
+      index = end - 1;
     } else if (character === "-" || (character >= "0" && character <= "9")) {
-      numberText.lastIndex = at;
+      numberText.lastIndex = index;
       const [value = character] = numberText.exec(text) ?? [];
-      put(at, at + value.length, { type: "number", value });
-      at += value.length - 1;
+      put(index, index + value.length, { type: "number", value });
+      index += value.length - 1;
     }
   }
   return parts.join("") + text.slice(kept);
@@ -81,9 +81,9 @@ export function rewriteJson(
 
 /** Returns the position after the closing quote of the string that starts at `start`. */
 function endOfString(text: string, start: number): number {
-  let at = start + 1;
-  while (text.charAt(at) !== '"') at += text.charAt(at) === "\\" ? 2 : 1;
-  return at + 1;
+  let index = start + 1;
+  while (text.charAt(index) !== '"') index += text.charAt(index) === "\\" ? 2 : 1;
+  return index + 1;
 }
 
 /** Returns whether a text is a JSON object, list or string. */

@@ -54,11 +54,11 @@ export function createSubstitutes(key: Uint8Array): Substitutes {
   const different = (
     value: string,
     make: (stream: Buffer) => string,
-    isOther = (made: string) => made.toLowerCase() !== value.toLowerCase(),
+    isOther = (substitute: string) => substitute.toLowerCase() !== value.toLowerCase(),
   ): string => {
     for (let round = 0; ; round += 1) {
-      const made = make(bytes(`${round}:${value}`, value.length + 16));
-      if (isOther(made)) return made;
+      const substitute = make(bytes(`${round}:${value}`, value.length + 16));
+      if (isOther(substitute)) return substitute;
       if (round === mostRounds)
         return lower.charAt(bytes(value, 1).readUInt8() % 26).repeat(value.length);
     }
@@ -74,11 +74,11 @@ export function createSubstitutes(key: Uint8Array): Substitutes {
   const proseLike = (value: string): string => {
     const plain = withoutMarks(value);
     return different(value, (stream) =>
-      plain.replaceAll(/[^\s<>"'(),;]+|[^]/gu, (word, at: number) => {
+      plain.replaceAll(/[^\s<>"'(),;]+|[^]/gu, (word, offset: number) => {
         const [, bare = word, end = ""] = /^(.*?)([.:!?]?)$/su.exec(word) ?? [];
         if (url.test(bare)) return urlLike(bare) + end;
         if (email.test(bare)) return emailLike(bare) + end;
-        return alike(word, stream.subarray(at));
+        return alike(word, stream.subarray(offset));
       }),
     );
   };
@@ -110,7 +110,7 @@ export function createSubstitutes(key: Uint8Array): Substitutes {
       return different(
         value,
         (stream) => sign + integerLike(integer, stream) + fractionLike(fraction, stream) + exponent,
-        (made) => made !== value,
+        (substitute) => substitute !== value,
       );
     },
   };
@@ -131,15 +131,15 @@ function integerLike(integer: string, stream: Buffer): string {
   if (most <= 1) return integer;
   const power = 10 ** Math.min(integer.length - 1, comparedDigits - 1);
   const least = most === power ? power / 10 : power;
-  const made = least + Math.floor((stream.readUIntBE(0, 6) / 2 ** 48) * (most - least));
+  const head = least + Math.floor((stream.readUIntBE(0, 6) / 2 ** 48) * (most - least));
   const rest = Array.from(stream.subarray(6, Math.max(6, integer.length - comparedDigits + 6)));
-  return String(made) + rest.map((byte) => byte % 10).join("");
+  return String(head) + rest.map((byte) => byte % 10).join("");
 }
 
 /** Replaces the digits of a fraction, unless all are zeros: such a number may have to be an integer. */
 const fractionLike = (fraction: string, stream: Buffer): string =>
   /[1-9]/.test(fraction)
-    ? fraction.replaceAll(/\d/g, (_digit, at: number) => String((stream[at + 8] ?? 0) % 10))
+    ? fraction.replaceAll(/\d/g, (_digit, offset: number) => String((stream[offset + 8] ?? 0) % 10))
     : fraction;
 
 /**
@@ -152,7 +152,8 @@ function dateLike(value: string, stream: Buffer): string {
   const [, digits, rest = ""] = isoDate.exec(value) ?? [];
   if (digits !== undefined)
     return (
-      digits.replaceAll(/\d/g, (_digit, at: number) => iso.charAt(at)) + rest.replaceAll(/\d/g, "0")
+      digits.replaceAll(/\d/g, (_digit, offset: number) => iso.charAt(offset)) +
+      rest.replaceAll(/\d/g, "0")
     );
   return httpDate.test(value)
     ? moment.toUTCString()
@@ -180,8 +181,8 @@ function hexLike(value: string, stream: Buffer): string {
   const isUpper = value === value.toUpperCase();
   const digits = Array.from(value, (digit, index) => {
     if (digit === "-" || (isUuid && (index === 14 || index === 19))) return digit;
-    const made = hexDigits.charAt((stream[index] ?? 0) % 16);
-    return isUpper ? made.toUpperCase() : made;
+    const substitute = hexDigits.charAt((stream[index] ?? 0) % 16);
+    return isUpper ? substitute.toUpperCase() : substitute;
   });
   return digits.join("");
 }

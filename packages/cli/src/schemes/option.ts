@@ -17,11 +17,11 @@ export const senderOf = ({ scheme }: { readonly scheme: string | undefined }): S
 /**
  * Rejects options that have no effect without `--scheme`. Called only if that option is not given.
  *
- * @param given the values by option: undefined, `false` and an empty list count as not given
+ * @param values the values by option: undefined, `false` and an empty list count as not given
  * @throws UsageError if one of the options is given
  */
-export function assertWithScheme(given: Readonly<Record<string, unknown>>): void {
-  for (const [name, value] of Object.entries(given)) {
+export function assertWithScheme(values: Readonly<Record<string, unknown>>): void {
+  for (const [name, value] of Object.entries(values)) {
     if (value === undefined || value === false || (Array.isArray(value) && value.length === 0))
       continue;
     throw new UsageError(`--${name} needs --scheme.`, `Add --scheme <name>, or remove --${name}.`);

@@ -27,11 +27,11 @@ export function writeLines(
 
 /** Writes a value as one line of JSON that is safe on a terminal, with the secrets in its strings and names masked. */
 export function writeJson(output: Output, value: object, revealed = ""): void {
-  const json = JSON.stringify(value, (_name, one: unknown) => {
-    if (typeof one === "string") return masked(one, revealed);
-    if (typeof one !== "object" || one === null || Array.isArray(one)) return one;
+  const json = JSON.stringify(value, (_name, part: unknown) => {
+    if (typeof part === "string") return masked(part, revealed);
+    if (typeof part !== "object" || part === null || Array.isArray(part)) return part;
     return Object.fromEntries(
-      Object.entries(one).map(([name, member]) => [masked(name, revealed), member as unknown]),
+      Object.entries(part).map(([name, member]) => [masked(name, revealed), member as unknown]),
     );
   });
   const safe = json.replaceAll(/[\u007f-\u009f\p{Cf}\u2028\u2029]/gu, (character) =>

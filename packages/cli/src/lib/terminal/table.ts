@@ -94,9 +94,9 @@ export const listed = (value: unknown, textOfItem: (item: unknown) => string = t
 
 /** Formats one line per name and value. Skips empty values. */
 export function fields(values: Readonly<Record<string, unknown>>): readonly Line[] {
-  const given = Object.entries(values)
+  const rows = Object.entries(values)
     .map(([name, value]) => [name, textOf(value ?? "")] as const)
     .filter(([, text]) => text !== "");
-  const width = Math.max(...given.map(([name]) => name.length));
-  return given.map(([name, text]) => `${name.padEnd(width)}  ${text}`);
+  const width = Math.max(...rows.map(([name]) => name.length));
+  return rows.map(([name, text]) => `${name.padEnd(width)}  ${text}`);
 }
