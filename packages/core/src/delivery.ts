@@ -117,8 +117,8 @@ export function serializeDelivery({ method, headers, body }: StoredDelivery): st
   let base64 = "";
   // Each slice is short enough to be passed as arguments, and its length is a multiple of 3 bytes, so that only the
   // last slice is padded. `apply` takes a sixth of the time of `...`.
-  for (let at = 0; at < body.length; at += sliceBytes) {
-    const slice: ArrayLike<number> = body.subarray(at, at + sliceBytes);
+  for (let start = 0; start < body.length; start += sliceBytes) {
+    const slice: ArrayLike<number> = body.subarray(start, start + sliceBytes);
     base64 += btoa(String.fromCharCode.apply(null, slice as number[]));
   }
   return JSON.stringify({ method, headers, body: base64 });
@@ -152,7 +152,7 @@ export function parseDelivery(stored: unknown): StoredDelivery {
     ) as Record<keyof StoredDelivery, unknown>;
     const binary = atob(body as string);
     const bytes = new Uint8Array(binary.length);
-    for (let at = 0; at < bytes.length; at += 1) bytes[at] = binary.charCodeAt(at);
+    for (let index = 0; index < bytes.length; index += 1) bytes[index] = binary.charCodeAt(index);
     const isWhole = method === "POST" && btoa(binary) === body;
     const isRecord = typeof headers === "object" && !Array.isArray(headers);
     if (isWhole && isRecord && Object.values(headers as object).every(isText)) {

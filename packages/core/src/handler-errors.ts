@@ -27,11 +27,11 @@ export class RetryError extends WebhookError<"retry_error"> {
 
   constructor(options: { readonly retryAfterMs: number } & ErrorOptions) {
     // JavaScript callers may omit the options or pass a value that is not a number.
-    const given: unknown = (options as Partial<typeof options> | undefined)?.retryAfterMs;
-    const retryAfterMs = typeof given === "number" ? given : NaN;
+    const value: unknown = (options as Partial<typeof options> | undefined)?.retryAfterMs;
+    const retryAfterMs = typeof value === "number" ? value : NaN;
     const option = "retryAfterMs";
     const problem = Number.isNaN(retryAfterMs)
-      ? new ConfigError("invalid_option", option, explain("invalid_option", option, given))
+      ? new ConfigError("invalid_option", option, explain("invalid_option", option, value))
       : undefined;
     super(
       "retry_error",

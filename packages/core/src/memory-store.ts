@@ -102,14 +102,14 @@ function evictable(
   now: number,
   remove: (record: DeliveryRecord) => void,
 ): DeliveryRecord | undefined {
-  let found: DeliveryRecord | undefined;
+  let record: DeliveryRecord | undefined;
   for (const ring of rings) {
     const { next } = ring;
     if (next === ring) continue;
     if (next.expiresAt <= now) remove(next);
-    else if (!isLeased(next.owner, now)) found ??= next;
+    else if (!isLeased(next.owner, now)) record ??= next;
   }
-  return found;
+  return record;
 }
 
 /**

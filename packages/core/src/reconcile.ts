@@ -204,12 +204,12 @@ function parsed(listed: ListedDelivery, now: number) {
   const { deliveryId, status, createdAt, body, headers } = Object(listed) as ListedDelivery;
   // A time without an offset is refused, because it would be read as local time. A leap second, which `Date` cannot
   // represent, becomes the end of the second before it.
-  const given =
+  const time =
     typeof createdAt === "string"
       ? /^\d{4}-\d\d-\d\d[T ].*(?:Z|[+-]\d\d(?::?\d\d)?)$/i.test(createdAt) &&
         createdAt.replace(/(?<=:59:)60[.\d]*/, "59.999")
       : (typeof createdAt === "number" || createdAt instanceof Date) && createdAt;
-  const at = new Date(given || 0);
+  const at = new Date(time || 0);
   const atMs = Number(at);
   // Refuses times in seconds, which would look older than `since` and end the loop, and times in microseconds, which
   // would look too recent to judge.

@@ -87,12 +87,12 @@ export async function verify(
   signature: string | null | undefined,
   keys: Secrets,
 ): Promise<VerifyResult> {
-  const given = signature ?? "";
-  const code = signatureProblem(given);
+  const text = signature ?? "";
+  const code = signatureProblem(text);
   const bytes = bodyBytes(body);
   const secrets = unexpired(parsed(keys), Date.now());
   if (code) return { ok: false, code };
-  return andThen(matchingSecret(secrets, bytes, given.slice(7)), (secret) =>
+  return andThen(matchingSecret(secrets, bytes, text.slice(7)), (secret) =>
     secret ? { ok: true, secretId: secret.id } : { ok: false, code: "signature_mismatch" },
   );
 }

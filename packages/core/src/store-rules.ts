@@ -127,7 +127,7 @@ const isLeased = ({ state, leaseEndsAt }: StoredRecord, now: number) =>
   state === "running" && now < leaseEndsAt;
 
 /**
- * Computes the result of a call, and the record to write, from the record that the store has found. `found` is
+ * Computes the result of a call, and the record to write, from `record`, the one that the store has found. It is
  * undefined if there is none, and may have expired. `now` is the time of the store's clock, in milliseconds.
  *
  * @example
@@ -143,11 +143,11 @@ const isLeased = ({ state, leaseEndsAt }: StoredRecord, now: number) =>
  */
 export function next<Call extends keyof Calls>(
   call: Call,
-  found: StoredRecord | undefined,
+  record: StoredRecord | undefined,
   request: Calls[Call][0],
   now: number,
 ): Next<Calls[Call][1]> {
-  const known = found && now < found.expiresAt ? found : undefined;
+  const known = record && now < record.expiresAt ? record : undefined;
   const leased = known && isLeased(known, now) ? known : undefined;
   const isOwn = known?.state === "running" && known.token === request?.token;
   return rules[call](request, now, isOwn ? known : undefined, known, leased);
@@ -165,9 +165,9 @@ export function next<Call extends keyof Calls>(
  * assert.equal(stateOf(doneRecord(undefined, 60_000), 60_000), undefined);
  * ```
  */
-export const stateOf = (found: StoredRecord, now: number): RecordState | undefined =>
-  now >= found.expiresAt
+export const stateOf = (record: StoredRecord, now: number): RecordState | undefined =>
+  now >= record.expiresAt
     ? undefined
-    : found.state === "running" && !isLeased(found, now)
+    : record.state === "running" && !isLeased(record, now)
       ? "failed"
-      : found.state;
+      : record.state;

@@ -4,7 +4,7 @@ import type { DescribeKeys, Fingerprint } from "./hmac.js";
 
 // Both buffers are filled and compared synchronously, so all calls can share them.
 const expected = Buffer.alloc(64);
-const given = Buffer.alloc(64);
+const received = Buffer.alloc(64);
 
 export const importKey: ImportHmac = (bytes) => {
   const key = createSecretKey(bytes);
@@ -14,8 +14,8 @@ export const importKey: ImportHmac = (bytes) => {
     verify(body, hex) {
       expected.write(sign(body), "latin1");
       // The length is checked, because fewer characters would leave digits of an earlier signature in the buffer.
-      const isWhole = hex.length === 64 && given.write(hex.toLowerCase(), "latin1") === 64;
-      return timingSafeEqual(expected, given) && isWhole;
+      const isWhole = hex.length === 64 && received.write(hex.toLowerCase(), "latin1") === 64;
+      return timingSafeEqual(expected, received) && isWhole;
     },
   };
 };

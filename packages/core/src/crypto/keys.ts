@@ -84,13 +84,16 @@ export function secretReader(source: SecretSource, clock: Clock, scheme?: Scheme
 /** Returns a list of secrets. The id of a listed plain key is its position, from 1. */
 const listOf = (secrets: Secrets): readonly Secret[] =>
   isList(secrets)
-    ? secrets.map((one, index) => (isSecret(one) ? one : { id: String(index + 1), key: one }))
+    ? secrets.map((secret, index) =>
+        isSecret(secret) ? secret : { id: String(index + 1), key: secret },
+      )
     : [{ id: "default", key: secrets }];
 
 // Needed because `Array.isArray` does not narrow to readonly lists.
 const isList = (secrets: Secrets): secrets is Exclude<Secrets, SecretKey> => Array.isArray(secrets);
 
-const isSecret = (one: SecretKey | Secret): one is Secret => isObject(one) && !isBytes(one);
+const isSecret = (secret: SecretKey | Secret): secret is Secret =>
+  isObject(secret) && !isBytes(secret);
 
 /** Returns the secrets that have not expired; throws if there are none. */
 export function unexpired(secrets: readonly KnownSecret[], now: number): readonly KnownSecret[] {
@@ -112,12 +115,12 @@ export function parseSecrets(
   scheme?: Scheme,
   copyOf: (key: SecretKey) => Uint8Array | undefined = () => undefined,
 ): readonly KnownSecret[] {
-  const known = listOf(secrets).map((one, index) => {
-    const { id, key, expiresAt = Infinity } = one;
-    const given = isList(secrets) ? secrets[index] : undefined;
-    const at = isList(secrets) ? `${path}[${index}]` : path;
-    assertOptions(one, ["id", "key", "expiresAt"], at);
-    const bytes = copyOf(key) ?? keyBytes(key, given === one ? `${at}.key` : at, scheme);
+  const known = listOf(secrets).map((secret, index) => {
+    const { id, key, expiresAt = Infinity } = secret;
+    const entry = isList(secrets) ? secrets[index] : undefined;
+    const option = isList(secrets) ? `${path}[${index}]` : path;
+    assertOptions(secret, ["id", "key", "expiresAt"], option);
+    const bytes = copyOf(key) ?? keyBytes(key, entry === secret ? `${option}.key` : option, scheme);
     return { id, key, bytes, expiresAt: Number(expiresAt), scheme };
   });
   assertOption(

@@ -107,9 +107,9 @@ export function defineInbox(enqueue: Enqueue, options: DefineInboxOptions = {}):
         `The queue of an inbox handler stores bodies of up to ${maxBodyBytes} bytes. Set \`maxBodyBytes\`, which is ${receiver.maxBodyBytes}, to at most this number.`,
       ),
   });
-  const inbox: Inbox = (...given: readonly Handler<never>[]) => {
+  const inbox: Inbox = (...handlers: readonly Handler<never>[]) => {
     // The number of arguments is checked, because an undefined handler is a mistake, such as a misspelled import.
-    const handler = given.length === 0 ? runsElsewhere : given[0];
+    const handler = handlers.length === 0 ? runsElsewhere : handlers[0];
     if (typeof handler !== "function") {
       throw new ConfigError(
         "invalid_handler",

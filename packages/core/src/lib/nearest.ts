@@ -19,7 +19,7 @@ export function nearest(
   const short = name.slice(0, 64).toLowerCase();
   const [best] = candidates
     .map((candidate) => ({ candidate, edits: edits(short, candidate.slice(0, 64).toLowerCase()) }))
-    .filter((one) => one.edits <= short.length * share)
+    .filter((comparison) => comparison.edits <= short.length * share)
     .toSorted((a, b) => a.edits - b.edits);
   return best?.candidate;
 }

@@ -116,7 +116,9 @@ function describeFully(error: unknown, depth = 3): string {
   const text = lines.slice(0, 50).map(printable).join("\n  ");
   const causes = [cause, ...(Array.isArray(errors) ? errors.slice(0, 10) : [])].filter(Boolean);
   if (!depth) return text;
-  return [text, ...causes.map((one) => describeFully(one, depth - 1))].join("\n  caused by: ");
+  return [text, ...causes.map((reason) => describeFully(reason, depth - 1))].join(
+    "\n  caused by: ",
+  );
 }
 
 /**

@@ -20,17 +20,17 @@ export async function peek(
   assertOption(hasMethods("peek")(store), "invalid_option", "store.peek");
   assertOption(Array.isArray(targets), "invalid_option", "targets", targets);
   const all: (RecordState | undefined)[] = [];
-  for (let at = 0; at < targets.length; at += batch) {
-    const some = targets.slice(at, at + batch);
+  for (let start = 0; start < targets.length; start += batch) {
+    const some = targets.slice(start, start + batch);
     const keys = await Promise.all(Array.from(some, (target) => targetKey(config, target)));
-    const found = await operatorCall(config, "peek", (call) => store.peek?.(keys, call));
+    const result = await operatorCall(config, "peek", (call) => store.peek?.(keys, call));
     // A third-party store may return anything. The result is checked, because a wrong state would hide a lost event.
     const isValid =
-      Array.isArray(found) &&
-      found.length === keys.length &&
-      found.every((state) => states.has(state));
-    assertOption(isValid, "invalid_option", "store.peek()", found);
-    all.push(...(found as typeof all));
+      Array.isArray(result) &&
+      result.length === keys.length &&
+      result.every((state) => states.has(state));
+    assertOption(isValid, "invalid_option", "store.peek()", result);
+    all.push(...(result as typeof all));
   }
   return all;
 }

@@ -59,6 +59,6 @@ export function parseBody(bytes: Uint8Array): SignedBody | undefined {
 export function unusable(option: "eventType" | "eventId", value: unknown): string {
   // Nothing awaits this promise, and an unhandled rejection would end the process.
   if (isPromise(value)) value.then(undefined, () => {});
-  const found = isPromise(value) ? "a promise" : value === "" ? "empty text" : typeof value;
-  return `${option} must return text, but returned ${found}`;
+  const kind = isPromise(value) ? "a promise" : value === "" ? "empty text" : typeof value;
+  return `${option} must return text, but returned ${kind}`;
 }

@@ -6,10 +6,10 @@ export function headerLookup(headers: DeliveryHeaders | null | undefined): Heade
   // classes.
   if (isHeaders(headers)) return (name) => headers.get(name) ?? "";
   const lowerCase = new Map<string, string>();
-  for (const [name, given] of Object.entries(headers ?? {})) {
+  for (const [name, values] of Object.entries(headers ?? {})) {
     const key = name.toLowerCase();
     const previous = lowerCase.get(key);
-    const value = joined(given);
+    const value = joined(values);
     lowerCase.set(key, previous && value ? `${previous}, ${value}` : previous || value);
   }
   return (name) => lowerCase.get(name) ?? "";

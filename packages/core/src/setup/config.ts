@@ -146,7 +146,7 @@ const timeoutTable: OptionTable<Complete<StoreTimeouts>> = {
  * @throws ConfigError with any of its codes
  */
 export function resolveOptions(options: ReceiverOptions<EventSchemas>): Config {
-  const given = readOptions(options, optionTable);
+  const settings = readOptions(options, optionTable);
   const {
     on,
     scheme,
@@ -158,20 +158,20 @@ export function resolveOptions(options: ReceiverOptions<EventSchemas>): Config {
     onParked,
     observe,
     onInternalError,
-  } = given;
+  } = settings;
   assertOption(name, "missing_name", "name");
-  assertOption(dedupeBy !== "event" || given.eventId !== unset, "missing_event_id", "eventId");
-  const storeTimeouts = readOptions(given.storeTimeouts, timeoutTable, "storeTimeouts");
-  const routes = parseRoutes(on, given);
-  const isParkingSafe = given.maxRuns === Infinity || onParked !== unset || routes.allEnqueue;
+  assertOption(dedupeBy !== "event" || settings.eventId !== unset, "missing_event_id", "eventId");
+  const storeTimeouts = readOptions(settings.storeTimeouts, timeoutTable, "storeTimeouts");
+  const routes = parseRoutes(on, settings);
+  const isParkingSafe = settings.maxRuns === Infinity || onParked !== unset || routes.allEnqueue;
   assertOption(isParkingSafe, "missing_on_parked", "onParked");
 
   const write = neverThrows(
-    lineWriter(name, given.logger, given.log),
+    lineWriter(name, settings.logger, settings.log),
     neverThrows(onInternalError ?? unset, unset),
   );
   const handlerKeys = Object.keys(on).filter((key) => on[key]);
-  const lines = createLog(clock, write, handlerKeys, given.logProcessed, scheme);
+  const lines = createLog(clock, write, handlerKeys, settings.logProcessed, scheme);
   const internalError = neverThrows(
     onInternalError ? (error: unknown) => onInternalError(error) : lines.internalError,
     unset,
@@ -193,15 +193,15 @@ export function resolveOptions(options: ReceiverOptions<EventSchemas>): Config {
   };
   const dropped = onHandlerError ? handlerError : neverThrows(lines.dropped, internalError);
   const config = {
-    ...given,
+    ...settings,
     storeTimeouts,
     onInternalError: internalError,
     onHandlerError: handlerError,
     onParked: onParked === unset ? dropped : parking,
     log: lines,
     observe: observe && neverThrows(observe, internalError),
-    events: parseSchemas(given.events),
-    secret: secretReader(given.secret, clock, scheme),
+    events: parseSchemas(settings.events),
+    secret: secretReader(settings.secret, clock, scheme),
     on: routes,
   };
   if (name === "default") unnamed().add(store);

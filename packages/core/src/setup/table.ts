@@ -13,7 +13,7 @@ export type Complete<Options> = {
 export type OptionTable<Options> = {
   readonly [Name in keyof Options]-?: (
     above: Options,
-    given: Options[Name] | undefined,
+    passed: Options[Name] | undefined,
   ) => readonly [
     byDefault: Options[Name] | undefined,
     check: (value: Options[Name], min: number, max: number) => unknown,
@@ -44,11 +44,11 @@ export function readOptions<Options>(
   assertOptions(options, Object.keys(table), path);
   const resolved: Record<string, unknown> = {};
   for (const [name, row] of Object.entries(table as unknown as OptionTable<Fields>)) {
-    const { [name]: given } = options as Fields;
-    const [byDefault, check, min, max] = row(resolved, given);
-    const value = given === undefined ? byDefault : given;
+    const { [name]: passed } = options as Fields;
+    const [byDefault, check, min, max] = row(resolved, passed);
+    const value = passed === undefined ? byDefault : passed;
     // Only a value that was passed is checked here. A default is valid, or means that the option is absent.
-    const ok = given === undefined || check(value, min as number, max as number);
+    const ok = passed === undefined || check(value, min as number, max as number);
     assertOption(ok, "invalid_option", path ? `${path}.${name}` : name, value, min, max);
     resolved[name] = value;
   }

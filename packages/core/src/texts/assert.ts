@@ -3,18 +3,18 @@ import { ConfigError, type ConfigErrorCode } from "../errors.js";
 import { isObject } from "../lib/is-object.js";
 
 /**
- * Throws a `ConfigError` unless `ok`. The text depends on the code and the option; of `found`, it shows only
+ * Throws a `ConfigError` unless `ok`. The text depends on the code and the option; of `value`, it shows only
  * numbers and option names.
  */
 export function assertOption(
   ok: unknown,
   code: ConfigErrorCode,
   option: string,
-  found?: unknown,
+  value?: unknown,
   min?: number,
   max?: number,
 ): asserts ok {
-  if (!ok) throw new ConfigError(code, option, explain(code, option, found, min, max));
+  if (!ok) throw new ConfigError(code, option, explain(code, option, value, min, max));
 }
 
 /**

@@ -54,39 +54,39 @@ const ofObject: Readonly<Record<string, string>> = {
   scheme: "lacks one of the functions inspect, importKey and identify",
 };
 
-export const explain: Explain = (code, option, found, min, max) => {
+export const explain: Explain = (code, option, value, min, max) => {
   const start = option.lastIndexOf(".") + 1;
   const named = `\`${option}\``;
   if (code === "unknown_option") {
-    const names = found as readonly string[];
+    const names = value as readonly string[];
     const near = nearest(option.slice(start), names);
     const all = names.length > 0 ? `The options are ${names.join(", ")}.` : "There are no options.";
     const fix = near ? `Did you mean \`${option.slice(0, start)}${near}\`?` : all;
     return `${named} is not an option. ${fix}`;
   }
   if (code === "invalid_secret") {
-    const problem = isReadList(found) ? listProblem(found) : keyProblem(found);
+    const problem = isReadList(value) ? listProblem(value) : keyProblem(value);
     const fix = problem.endsWith(unset) && !option.startsWith("secret()") ? absentInBuild : "";
     return `${named} ${problem}${fix}`;
   }
   if (max !== undefined) {
-    const lease = Number(found) + 5_000;
+    const lease = Number(value) + 5_000;
     const fix =
       option === "handlerTimeoutMs" && lease > max && lease <= 3_600_000
-        ? ` For ${String(found)}, raise \`leaseMs\` to ${lease}.`
+        ? ` For ${String(value)}, raise \`leaseMs\` to ${lease}.`
         : "";
-    const value = typeof found === "number" ? found : kindOf(found);
-    return `${named} is ${value}, but must be an integer from ${min} to ${max}.${fix}`;
+    const shown = typeof value === "number" ? value : kindOf(value);
+    return `${named} is ${shown}, but must be an integer from ${min} to ${max}.${fix}`;
   }
-  if (option.startsWith("on[") && typeof found === "function") {
+  if (option.startsWith("on[") && typeof value === "function") {
     const prefix = option.slice(4, -2).replace(/\.?\*.*/, "");
     const fix = `Write ${prefix ? `"${prefix}" or "${prefix}.*"` : 'a type, "prefix.*" or "*"'}.`;
     return `${named} matches no event. ${fix}`;
   }
   const fix = fixes[code] ?? fixes[option.replace(/\[.*/, "[]")] ?? "Pass a function.";
   if (code.startsWith("missing")) return `${named} is missing. ${fix}`;
-  const own = isObject(found) ? ofObject[option] : undefined;
-  return `${named} ${own ?? `is ${kindOf(found)}`}. ${fix}`;
+  const own = isObject(value) ? ofObject[option] : undefined;
+  return `${named} ${own ?? `is ${kindOf(value)}`}. ${fix}`;
 };
 
 export const advise: Advise = (code, scheme) => {
@@ -168,12 +168,13 @@ function keyProblem(key: unknown): string {
 
 type ReadSecret = Secret & { readonly bytes: Uint8Array };
 
-/** Returns whether `found` is a list of parsed keys. A list that was passed in place of one key is not. */
-const isReadList = (found: unknown): found is readonly ReadSecret[] =>
-  Array.isArray(found) && found.every((one) => isObject(one) && "bytes" in one);
+/** Returns whether `value` is a list of parsed keys. A list that was passed in place of one key is not. */
+const isReadList = (value: unknown): value is readonly ReadSecret[] =>
+  Array.isArray(value) && value.every((secret) => isObject(secret) && "bytes" in secret);
 
 function listProblem(list: readonly ReadSecret[]): string {
-  const has = (count: (one: ReadSecret) => unknown) => new Set(list.map(count)).size < list.length;
+  const has = (count: (secret: ReadSecret) => unknown) =>
+    new Set(list.map(count)).size < list.length;
   if (list.length === 0) return `is an empty array. ${unset}`;
   if (list.length > 10) return "has more than 10 keys. Remove the oldest.";
   if (!list.every(({ id }) => isFilled(id))) return "has a key without an id. Pass { id, key }.";

@@ -3,7 +3,7 @@ import type { OutcomeCode, Warning } from "../outcome.js";
 import type { Scheme } from "../scheme.js";
 
 /**
- * Returns the text of a `ConfigError`: the problem, its likely cause and the fix. `found` is the refused value,
+ * Returns the text of a `ConfigError`: the problem, its likely cause and the fix. `value` is the refused value,
  * which may be a key, so only a number is quoted; with `unknown_option`, it is the list of valid names. `min` and `max`
  * are the limits of a number.
  *
@@ -13,7 +13,7 @@ import type { Scheme } from "../scheme.js";
 export type Explain = (
   code: ConfigErrorCode,
   option: string,
-  found?: unknown,
+  value?: unknown,
   min?: number,
   max?: number,
 ) => string;
