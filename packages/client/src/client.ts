@@ -150,20 +150,20 @@ export interface Client {
  *   });
  * ```
  */
-export function createClient(options: ClientOptions = {}): Client {
-  const connection = resolveOptions(options);
+export function createClient(clientOptions: ClientOptions = {}): Client {
+  const connection = resolveOptions(clientOptions);
 
   const request = requester(connection);
-  const post = <Result>(path: () => string, given?: RequestOptions, query?: Call["query"]) =>
-    request<Result>(() => ({ method: "POST", path: path(), query, mayBeEmpty: true }), given);
-  const pages = <Item>(path: string, query?: WebhookEventQuery, given?: RequestOptions) =>
+  const post = <Result>(path: () => string, options?: RequestOptions, query?: Call["query"]) =>
+    request<Result>(() => ({ method: "POST", path: path(), query, mayBeEmpty: true }), options);
+  const pages = <Item>(path: string, query?: WebhookEventQuery, options?: RequestOptions) =>
     list<Item>(
-      (after) => request(() => ({ method: "GET", path, query: { ...query, after } }), given),
+      (after) => request(() => ({ method: "GET", path, query: { ...query, after } }), options),
       query?.after,
     );
   const client: Client = {
     emails: {
-      send: (email, given) =>
+      send: (email, options) =>
         request(
           () => {
             checkEmail({ ...email });
@@ -175,29 +175,29 @@ export function createClient(options: ClientOptions = {}): Client {
               result: "send_id",
             };
           },
-          given,
+          options,
           ({ value, idempotencyKey = "" }) => ({ ...(value as AcceptedSend), idempotencyKey }),
         ),
-      sendAll: (emails, given) => sendAll(client.emails.send, emails, given),
+      sendAll: (emails, options) => sendAll(client.emails.send, emails, options),
     },
     sends: {
-      get: (id, given) =>
-        request(() => ({ method: "GET", path: `/v1/sends/${pathId("send_id", id)}` }), given),
-      waitFor: (id, given) => waitForSend(client.sends.get, connection.clock, id, given),
+      get: (id, options) =>
+        request(() => ({ method: "GET", path: `/v1/sends/${pathId("send_id", id)}` }), options),
+      waitFor: (id, options) => waitForSend(client.sends.get, connection.clock, id, options),
     },
     domains: {
-      create: (domain, given) =>
+      create: (domain, options) =>
         request(() => {
           checkDomain({ ...domain });
           return { method: "POST", path: "/v1/domains", body: domain };
-        }, given),
-      verify: (id, given) => post(() => `/v1/domains/${pathId("domain_id", id)}:verify`, given),
+        }, options),
+      verify: (id, options) => post(() => `/v1/domains/${pathId("domain_id", id)}:verify`, options),
     },
     webhookEventTypes: {
-      list: (given) => pages("/v1/webhook-event-types", undefined, given),
+      list: (options) => pages("/v1/webhook-event-types", undefined, options),
     },
     webhookEndpoints: {
-      create: (endpoint, given) =>
+      create: (endpoint, options) =>
         request(() => {
           checkEndpoint({ ...endpoint });
           return {
@@ -206,8 +206,8 @@ export function createClient(options: ClientOptions = {}): Client {
             body: endpoint,
             result: "secret",
           };
-        }, given),
-      rotateSecret: (id, { repeat, ...given } = {}) =>
+        }, options),
+      rotateSecret: (id, { repeat, ...options } = {}) =>
         request(
           () => ({
             method: "POST",
@@ -215,20 +215,20 @@ export function createClient(options: ClientOptions = {}): Client {
             mayRepeat: repeat,
             result: "secret",
           }),
-          given,
+          options,
         ),
-      archive: (id, given) =>
-        request(() => ({ method: "DELETE", path: endpointPath(id), mayBeEmpty: true }), given),
+      archive: (id, options) =>
+        request(() => ({ method: "DELETE", path: endpointPath(id), mayBeEmpty: true }), options),
     },
     webhookEvents: {
-      list: (query, given) => pages("/v1/webhook-events", query, given),
-      redeliver: (id, { webhook_endpoint_id, ...given } = {}) =>
-        post(() => `/v1/webhook-events/${pathId("event_id", id)}:redeliver`, given, {
+      list: (query, options) => pages("/v1/webhook-events", query, options),
+      redeliver: (id, { webhook_endpoint_id, ...options } = {}) =>
+        post(() => `/v1/webhook-events/${pathId("event_id", id)}:redeliver`, options, {
           webhook_endpoint_id,
         }),
-      redeliverFailed: (given) => redeliverFailed(client.webhookEvents, given),
+      redeliverFailed: (options) => redeliverFailed(client.webhookEvents, options),
     },
-    request: (method, path, call, given) =>
+    request: (method, path, call, options) =>
       request(() => {
         checkRequest(
           /^(?:\/(?!(?:\.|%2e){1,2}(?:\/|$))[^/?#\\\s]*)+$/i.test(path),
@@ -240,7 +240,7 @@ export function createClient(options: ClientOptions = {}): Client {
             `\`${name}\` is neither \`query\` nor \`body\`. Pass options last.`,
           );
         return { ...call, method, path, key: "optional", mayBeEmpty: true };
-      }, given),
+      }, options),
   };
   return client;
 }
@@ -252,9 +252,9 @@ const requester =
   (connection: Connection) =>
   <Result>(
     make: () => Call,
-    given: KeyedRequestOptions = {},
+    options: KeyedRequestOptions = {},
     resultOf = ({ value }: Sent) => value as Result,
   ): ResponsePromise<Result> => {
-    const sending = async () => send(connection, make(), given);
+    const sending = async () => send(connection, make(), options);
     return responsePromise(sending(), resultOf);
   };

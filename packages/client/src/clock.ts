@@ -38,7 +38,7 @@ const endedBy = new WeakMap<AbortSignal, Set<() => void>>();
 export function onAbort(signal: AbortSignal | undefined, run: () => void): () => void {
   if (!signal) return () => {};
   const runs = endedBy.get(signal) ?? new Set();
-  if (!endedBy.has(signal)) signal.addEventListener("abort", () => runs.forEach((one) => one()));
+  if (!endedBy.has(signal)) signal.addEventListener("abort", () => runs.forEach((end) => end()));
   endedBy.set(signal, runs.add(run));
   // Needed because a hook may have aborted the signal already: no event follows then.
   if (signal.aborted) queueMicrotask(run);

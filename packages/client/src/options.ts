@@ -146,13 +146,13 @@ const ranges = {
  *
  * @throws ClientConfigError `invalid_option`
  */
-export function resolveLimits(given: RequestOptions, base: Partial<Limits> = {}): Limits {
+export function resolveLimits(options: RequestOptions, base: Partial<Limits> = {}): Limits {
   const limits: Partial<Record<keyof Limits, number>> = {};
   for (const [name, [min, max, initial]] of Object.entries(ranges) as [
     keyof Limits,
     readonly [number, number, number],
   ][]) {
-    const value = given[name] ?? base[name] ?? initial;
+    const value = options[name] ?? base[name] ?? initial;
     check(
       typeof value === "number" && value >= min && value <= max,
       `\`${name}\` must be a number from ${min} to ${max}.`,

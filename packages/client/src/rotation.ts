@@ -90,7 +90,7 @@ export function rotatingSecrets({
   check(
     Array.isArray(secrets) &&
       secrets.length > 0 &&
-      secrets.every((one) => isText(one?.id) && isText(one.key)),
+      secrets.every((secret) => isText(secret?.id) && isText(secret.key)),
     "`secrets` must contain the current secret as `{ id, key }`, with `key` from `reveal()`.",
   );
   check(typeof save === "function", "`save` must be a function.");
@@ -99,14 +99,17 @@ export function rotatingSecrets({
     "`overlapMs` must be a number that is 0 or greater.",
   );
   // Replaces null with undefined: databases store a missing expiry as null, and a receiver refuses null.
-  let known = secrets.map((one) => ({ ...one, expiresAt: one.expiresAt ?? undefined }));
+  let known = secrets.map((secret) => ({ ...secret, expiresAt: secret.expiresAt ?? undefined }));
   let turn: Promise<unknown> = Promise.resolve();
   const valid = (now: number) => known.filter(({ expiresAt }) => (expiresAt ?? Infinity) > now);
 
   const rotate: RotatingSecrets["rotate"] = async ({ webhookEndpoints }, id, options) => {
     const { secret } = await webhookEndpoints.rotateSecret(id, { ...options, repeat: true });
     const now = Date.now();
-    const old = valid(now).map((one) => ({ ...one, expiresAt: one.expiresAt ?? now + overlapMs }));
+    const old = valid(now).map((previous) => ({
+      ...previous,
+      expiresAt: previous.expiresAt ?? now + overlapMs,
+    }));
     known = [{ id: crypto.randomUUID(), key: secret.reveal() }, ...old].slice(0, mostSecrets);
     await save(known);
   };

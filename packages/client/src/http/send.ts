@@ -83,10 +83,10 @@ async function tryOnce(
   if (idempotencyKey) headers.set("idempotency-key", idempotencyKey);
 
   const init: RequestInit = { method, headers, body, redirect: "manual" };
-  const made = await makeAttempt(connection, init, limit, request);
-  return made.failure
-    ? made
-    : { ...made, ...readResponse(made.received, request, apiKey, clock.now()) };
+  const result = await makeAttempt(connection, init, limit, request);
+  return result.failure
+    ? result
+    : { ...result, ...readResponse(result.received, request, apiKey, clock.now()) };
 }
 
 function limitOf(

@@ -27,7 +27,7 @@ export async function redeliverFailed(
   options: BulkRedeliveryOptions,
 ): Promise<BulkRedelivery> {
   checkNames(options, ["webhook_endpoint_id", "dryRun", "max", "onProgress", "signal"]);
-  const { webhook_endpoint_id, dryRun, max = Infinity, onProgress, ...given } = options;
+  const { webhook_endpoint_id, dryRun, max = Infinity, onProgress, ...requestOptions } = options;
   // Checks the endpoint first, because without one the list would contain the deliveries of all endpoints.
   pathId("webhook_endpoint_id", webhook_endpoint_id);
   const counts = { redelivered: 0, skipped: 0, failed: 0 };
@@ -37,7 +37,8 @@ export async function redeliverFailed(
 
   const redeliver = async (event: WebhookEvent): Promise<SvcError | undefined> => {
     try {
-      if (!dryRun) await webhookEvents.redeliver(event.event_id, { ...given, webhook_endpoint_id });
+      if (!dryRun)
+        await webhookEvents.redeliver(event.event_id, { ...requestOptions, webhook_endpoint_id });
       counts.redelivered += 1;
       return undefined;
     } catch (error) {
@@ -48,7 +49,7 @@ export async function redeliverFailed(
   };
 
   const query = { webhook_endpoint_id, limit: 100 };
-  for await (const { data } of webhookEvents.list(query, given).pages()) {
+  for await (const { data } of webhookEvents.list(query, requestOptions).pages()) {
     const events = data.filter(({ status }) => status === "failed").slice(0, left);
     left -= events.length;
     const work = async () => {

@@ -23,7 +23,7 @@ export async function sendAll(
   options: SendAllOptions = {},
 ): Promise<readonly EmailResult[]> {
   checkNames(options, ["concurrency", "onProgress", "signal"]);
-  const { concurrency = 10, onProgress, ...given } = options;
+  const { concurrency = 10, onProgress, ...requestOptions } = options;
   check(Array.isArray(emails), "`emails` must be a list.");
   check(
     Number.isInteger(concurrency) && concurrency >= 1 && concurrency <= 100,
@@ -33,14 +33,14 @@ export async function sendAll(
     onProgress === undefined || typeof onProgress === "function",
     "`onProgress` must be a function.",
   );
-  checkSignal(given);
-  resolveLimits(given);
+  checkSignal(requestOptions);
+  resolveLimits(requestOptions);
   const results: EmailResult[] = [];
   const left = emails.keys();
   let done = 0;
   const work = async () => {
     for (const index of left) {
-      const result = await resultOf(send, emails, index, given);
+      const result = await resultOf(send, emails, index, requestOptions);
       results[index] = result;
       done += 1;
       try {
@@ -63,8 +63,8 @@ async function resultOf(
 ): Promise<EmailResult> {
   let idempotencyKey: string | undefined;
   try {
-    const { idempotencyKey: given, ...email } = emails[index] as KeyedEmail;
-    idempotencyKey = given ?? crypto.randomUUID();
+    const { idempotencyKey: key, ...email } = emails[index] as KeyedEmail;
+    idempotencyKey = key ?? crypto.randomUUID();
     return { ok: await send(email, { ...options, idempotencyKey }) };
   } catch (error) {
     // Adds the key, which is absent from the error of an email that is rejected before it is sent.
