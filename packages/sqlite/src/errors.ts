@@ -23,8 +23,8 @@ function hasResult(error: unknown, result: keyof typeof resultCodes): boolean {
   const { code, errcode, errno } = Object(error) as DriverError;
   const [number, name] = resultCodes[result];
   // An extended code has its primary code in the lowest byte, or its name as a prefix.
-  const found = [errcode, errno].find((one) => typeof one === "number");
-  if (found !== undefined) return (found & 0xff) === number;
+  const resultCode = [errcode, errno].find((value) => typeof value === "number");
+  if (resultCode !== undefined) return (resultCode & 0xff) === number;
   return typeof code === "string" && code.startsWith(name);
 }
 
@@ -105,8 +105,10 @@ const explanations: readonly Explanation[] = [
 export function explained(error: unknown): unknown {
   if (error instanceof WebhookError) return error;
   const message = String((Object(error) as DriverError).message);
-  const found = explanations.find(({ applies }) => applies(error, message));
-  return found ? new WebhookError(found.code, found.text(message), { cause: error }) : error;
+  const explanation = explanations.find(({ applies }) => applies(error, message));
+  return explanation
+    ? new WebhookError(explanation.code, explanation.text(message), { cause: error })
+    : error;
 }
 
 /**

@@ -31,14 +31,14 @@ import { assertKnown, version, versionIn } from "./schema/schema.js";
 export function migrate(db: SqliteDatabase): boolean {
   assertDatabase(db);
   return explaining(() => {
-    const found = versionIn(db);
-    assertKnown(found);
+    const databaseVersion = versionIn(db);
+    assertKnown(databaseVersion);
     if (pragma(db, "journal_mode") !== "wal") {
       // Throws inside a transaction of the application, in which SQLite would keep the old mode without an error.
       transact(db, () => {});
       switchToLog(db);
     }
-    if (found === version) return false;
+    if (databaseVersion === version) return false;
     return transact(db, () => {
       // Reads the version again, because another process may have migrated the database meanwhile.
       if (versionIn(db) >= version) return false;

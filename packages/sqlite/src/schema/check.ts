@@ -7,13 +7,13 @@ import { newerText, version, versionIn } from "./schema.js";
 /** Returns the conditions that endanger records or transactions, one text each. */
 export const checkDatabase = (db: SqliteDatabase, busyTimeoutMs: number): readonly string[] =>
   explaining(() => {
-    const found = versionIn(db);
+    const databaseVersion = versionIn(db);
     const problems: string[] = [];
-    if (found > version) problems.push(newerText(found));
+    if (databaseVersion > version) problems.push(newerText(databaseVersion));
     const timeout = Number(pragma(db, "busy_timeout"));
-    const refusal = found < version ? undefined : refusalOf(db, timeout);
+    const refusal = databaseVersion < version ? undefined : refusalOf(db, timeout);
     if (refusal !== undefined) problems.push(refusal);
-    if (found < version) {
+    if (databaseVersion < version) {
       problems.push(
         "The database does not have the store's tables for this version. Run `migrate(db)` before the server starts listening.",
       );

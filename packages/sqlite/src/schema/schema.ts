@@ -20,9 +20,9 @@ export function versionIn(db: SqliteDatabase): number {
  *
  * @throws WebhookError `schema_newer`
  */
-export function assertKnown(found: number): void {
-  if (found > version) throw new WebhookError("schema_newer", newerText(found));
+export function assertKnown(databaseVersion: number): void {
+  if (databaseVersion > version) throw new WebhookError("schema_newer", newerText(databaseVersion));
 }
 
-export const newerText = (found: number): string =>
-  `The database has version ${found} of the store's tables, but this version of @svc-webhooks/sqlite supports only version ${version}. Install the version of the package that migrated the database, or a newer one.`;
+export const newerText = (databaseVersion: number): string =>
+  `The database has version ${databaseVersion} of the store's tables, but this version of @svc-webhooks/sqlite supports only version ${version}. Install the version of the package that migrated the database, or a newer one.`;

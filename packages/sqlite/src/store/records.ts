@@ -115,12 +115,12 @@ export class DeliveryRecords {
    */
   ownedBy(key: Uint8Array, fence: number): StoredRecord {
     // Expiry is ignored, because an expired record that still exists has had no other owner.
-    const found = this.#find(key);
-    if (found?.state === "running" && found.fence === fence) return found;
+    const record = this.#find(key);
+    if (record?.state === "running" && record.fence === fence) return record;
     throw new TransactionLostError(
-      !found
+      !record
         ? "There is no record of this delivery: the receiver must use this store and this file. Nothing was written."
-        : found.state === "done"
+        : record.state === "done"
           ? "This delivery is already completed, by another run or an earlier transaction of this one. Nothing was written."
           : "Another run has taken over this delivery, or this one has been released. Nothing was written.",
     );

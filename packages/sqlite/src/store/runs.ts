@@ -27,10 +27,10 @@ export class Runs {
 
   /** Removes a run that is completed or released. Returns whether a transaction has completed it. */
   end(key: string, token: string): boolean {
-    const found = this.#byToken.get(`${key} ${token}`);
-    if (!found) return false;
+    const entry = this.#byToken.get(`${key} ${token}`);
+    if (!entry) return false;
     this.#byToken.delete(`${key} ${token}`);
-    this.#byFence.delete(found.fence);
-    return found.run.isFinished;
+    this.#byFence.delete(entry.fence);
+    return entry.run.isFinished;
   }
 }
