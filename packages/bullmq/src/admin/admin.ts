@@ -41,7 +41,7 @@ export function adminOf(
         ]),
       );
       const count = (state: InboxState) =>
-        bullStates[state].reduce((sum, one) => sum + (counts[one] ?? 0), 0);
+        bullStates[state].reduce((sum, bullState) => sum + (counts[bullState] ?? 0), 0);
       const stored = waiting.flat().map(({ timestamp }) => timestamp);
       return {
         ready: count("ready"),
@@ -72,18 +72,18 @@ export function adminOf(
       }
     },
     async get(id) {
-      const found = await find(id);
-      return found && entryOfJob(found.job, found.state);
+      const queued = await find(id);
+      return queued && entryOfJob(queued.job, queued.state);
     },
     async retry(id) {
-      const found = await find(id);
-      if (found?.state === "delayed") return reach(runNow(found.job));
-      return found?.state === "dead" && reach(revive(found.job));
+      const queued = await find(id);
+      if (queued?.state === "delayed") return reach(runNow(queued.job));
+      return queued?.state === "dead" && reach(revive(queued.job));
     },
     async discard(id, reason) {
-      const found = await find(id);
-      if (found?.state !== "dead" || !(await reach(discard(queue, found.job)))) return false;
-      await onDiscard?.(entryOfJob(found.job, "dead"), reason);
+      const queued = await find(id);
+      if (queued?.state !== "dead" || !(await reach(discard(queue, queued.job)))) return false;
+      await onDiscard?.(entryOfJob(queued.job, "dead"), reason);
       return true;
     },
     release: (options) => release(queue, reach, admin, options),

@@ -18,8 +18,8 @@ export function release(
   const settled = new Set<string>();
   const countFailed = async (released: readonly string[]) => {
     const unknown = released.filter((id) => !settled.has(id));
-    for (let at = 0; at < unknown.length; at += batchSize) {
-      const ids = unknown.slice(at, at + batchSize);
+    for (let start = 0; start < unknown.length; start += batchSize) {
+      const ids = unknown.slice(start, start + batchSize);
       const states = await reach(Promise.all(ids.map((id) => queue.getJobState(id))));
       for (const [index, id] of ids.entries()) {
         const state = states[index];
