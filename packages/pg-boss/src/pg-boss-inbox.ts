@@ -93,8 +93,8 @@ export function pgBossInbox(boss: PgBossLike, options: PgBossInboxOptions = {}):
   const queue = queueOf(boss, options);
   return Object.assign(defineInbox(enqueueIn(queue)), {
     setup: () => setUp(queue),
-    work: (receiver: Pick<Receiver, "resume">, given?: WorkOptions) =>
-      startWorker(queue, receiver, given),
+    work: (receiver: Pick<Receiver, "resume">, workOptions?: WorkOptions) =>
+      startWorker(queue, receiver, workOptions),
     check: () => check(queue),
     admin: adminOf(queue),
   });

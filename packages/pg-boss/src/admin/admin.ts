@@ -37,9 +37,9 @@ export function adminOf(queue: InboxQueue): InboxAdmin {
 
   return {
     stats: () => stats(queue),
-    async *list(given) {
-      assertQuery(given);
-      const { state, type, after, limit = Infinity } = given;
+    async *list(listQuery) {
+      assertQuery(listQuery);
+      const { state, type, after, limit = Infinity } = listQuery;
       assertValid(
         after === undefined || isId(after),
         "query.after",

@@ -38,9 +38,9 @@ async function differences(
   name: string,
   settings: InboxQueue["settings"],
 ): Promise<readonly string[]> {
-  const found = await differencesOf(queue, name, settings);
-  if (!found) return [missing(name)];
-  return (Object.keys(found) as (keyof BossQueueSettings)[]).map((setting) =>
+  const deviations = await differencesOf(queue, name, settings);
+  if (!deviations) return [missing(name)];
+  return (Object.keys(deviations) as (keyof BossQueueSettings)[]).map((setting) =>
     setting === "policy" ? otherPolicy(queue) : difference(name, setting, settings),
   );
 }
@@ -75,27 +75,27 @@ async function inDatabase(queue: InboxQueue): Promise<readonly string[]> {
     `select ${[...settings, openSchemas].join()}`,
     [],
   );
-  const found = names
+  const problems = names
     .filter((name) => row?.[name] === "off")
     .map(
       (name) =>
         `\`${name}\` of PostgreSQL is off, so a crash of the database loses acknowledged deliveries. Turn it on.`,
     );
   if (row?.["open"]) {
-    found.push(
+    problems.push(
       `Other roles may create operators in ${row["open"]}, and the statements of pg-boss would use them with the rights of its role. Pass options: "-c search_path=pg_catalog" to PgBoss.`,
     );
   }
-  return found;
+  return problems;
 }
 
 async function inProcesses({ boss, name }: InboxQueue): Promise<readonly string[]> {
-  const found: string[] = [];
-  if (boss.listenerCount("error") === 0) found.push(noListener);
+  const problems: string[] = [];
+  if (boss.listenerCount("error") === 0) problems.push(noListener);
   const all = await replyTo(boss, () => boss.getInstances());
   const instances = all.filter(({ live }) => live);
   if (instances.length > 0 && !instances.some(({ supervise }) => supervise)) {
-    found.push(
+    problems.push(
       "`supervise` is off in all processes, so the jobs of a killed worker stay active forever. Turn it on in at least one.",
     );
   }
@@ -106,12 +106,12 @@ async function inProcesses({ boss, name }: InboxQueue): Promise<readonly string[
     // One connection serves four loops, because a loop uses it only to fetch a job, keep it alive and settle it.
     const needed = Math.ceil(loops / 4) + 2;
     if (poolMax !== null && loops > 0 && poolMax < needed) {
-      found.push(
+      problems.push(
         `\`max\` of PgBoss is ${poolMax} in a process that needs ${needed} connections for its workers. Raise it.`,
       );
     }
   }
-  return found;
+  return problems;
 }
 
 export const noListener =

@@ -23,8 +23,8 @@ export function enqueueIn(queue: InboxQueue): Enqueue {
       const sent = await replyTo(boss, () => boss.send(name, job, options));
       // A copy changes nothing unless its job is dead and is revived, or was removed and is stored again.
       if (sent !== null || (await revive(queue, id))) return;
-      const [found] = await replyTo(boss, () => boss.findJobs(name, { id }));
-      if (found && found.state !== "failed") return;
+      const [bossJob] = await replyTo(boss, () => boss.findJobs(name, { id }));
+      if (bossJob && bossJob.state !== "failed") return;
     }
     throw new WebhookError(
       "queue_conflict",

@@ -55,12 +55,14 @@ export async function differencesOf(
   name: string,
   settings: BossQueueSettings,
 ): Promise<Partial<BossQueueSettings> | undefined> {
-  const found: BossQueue | null = await replyTo(boss, () => boss.getQueue(name));
-  if (!found) return undefined;
-  const own = found as BossQueueSettings;
+  const bossQueue: BossQueue | null = await replyTo(boss, () => boss.getQueue(name));
+  if (!bossQueue) return undefined;
+  const own = bossQueue as BossQueueSettings;
   const names = Object.keys(settings) as (keyof BossQueueSettings)[];
   return Object.fromEntries(
-    names.filter((one) => own[one] !== settings[one]).map((one) => [one, own[one]]),
+    names
+      .filter((setting) => own[setting] !== settings[setting])
+      .map((setting) => [setting, own[setting]]),
   );
 }
 
@@ -69,19 +71,19 @@ export async function setUp(queue: InboxQueue): Promise<boolean> {
   const { boss, name, dead, settings, deadSettings } = queue;
   let isChanged = false;
   // The dead-letter queue comes first, because it must exist before the queue can name it.
-  for (const [one, wanted] of [
+  for (const [queueName, wanted] of [
     [dead, deadSettings],
     [name, settings],
   ] as const) {
-    const differences = await differencesOf(queue, one, wanted);
+    const differences = await differencesOf(queue, queueName, wanted);
     if (differences && Object.keys(differences).length === 0) continue;
     isChanged = true;
     if (differences) {
       assertPolicy(queue, differences);
       const { policy: _, ...changeable } = wanted;
-      await replyTo(boss, () => boss.updateQueue(one, changeable));
+      await replyTo(boss, () => boss.updateQueue(queueName, changeable));
     } else {
-      await replyTo(boss, () => boss.createQueue(one, wanted));
+      await replyTo(boss, () => boss.createQueue(queueName, wanted));
     }
   }
   await assertSchema(queue);
@@ -154,7 +156,7 @@ export async function assertSchema(queue: InboxQueue): Promise<void> {
     if (["42P01", "3F000"].includes(String(Object(error).code))) return [];
     throw error;
   });
-  const times = [rows[0]?.created_on, own?.createdOn].map((one) => Number(one && new Date(one)));
+  const times = [rows[0]?.created_on, own?.createdOn].map((time) => Number(time && new Date(time)));
   assertValid(
     times[0] === times[1],
     "schema",
@@ -166,9 +168,9 @@ export async function assertSchema(queue: InboxQueue): Promise<void> {
 export const foundColumn = ({ schema }: InboxQueue): string =>
   `exists (select 1 from ${schema}.queue where name = $1) as found`;
 
-/** Asserts that the queue exists: `found` is the column of {@link foundColumn}, or a value that only a queue has. */
-export function assertFound({ name }: InboxQueue, found: unknown): asserts found {
-  if (!found) throw new WebhookError("queue_missing", missing(name));
+/** Asserts that the queue exists: `evidence` is the column of {@link foundColumn}, or a value that only a queue has. */
+export function assertFound({ name }: InboxQueue, evidence: unknown): asserts evidence {
+  if (!evidence) throw new WebhookError("queue_missing", missing(name));
 }
 
 /** Asserts that the queue exists, keeps the order that `partitionBy` promises, and keeps its dead letters. */
@@ -180,8 +182,8 @@ export async function assertSetUp(queue: InboxQueue): Promise<void> {
   const isHolding = differences.deleteAfterSeconds === 0;
   // Rejects a different `afterDead`, because a worker with "continue" would open keys that one with "hold" holds.
   const isOther = "deleteAfterSeconds" in differences && (holds || isHolding);
-  const found = "deadLetter" in differences ? "deadLetter" : isOther && "deleteAfterSeconds";
-  if (found) throw new WebhookError("queue_settings", difference(name, found, settings));
+  const setting = "deadLetter" in differences ? "deadLetter" : isOther && "deleteAfterSeconds";
+  if (setting) throw new WebhookError("queue_settings", difference(name, setting, settings));
   await assertSchema(queue);
 }
 

@@ -44,9 +44,9 @@ function replacerOf(database: BossDatabase): (() => void) | undefined {
   if (typeof pool?.on !== "function" || typeof pool.query !== "function") return undefined;
   const known = replacers.get(pool);
   if (known) return known;
-  const made = watch(pool);
-  replacers.set(pool, made);
-  return made;
+  const replacer = watch(pool);
+  replacers.set(pool, replacer);
+  return replacer;
 }
 
 /** Returns the database of `boss`, and starts watching its connections so that dead ones can be replaced. */

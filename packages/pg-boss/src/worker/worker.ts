@@ -80,9 +80,9 @@ export async function startWorker(
   await connect(boss, begin);
 
   return {
-    async stop(given) {
-      assertOptions(given, ["deadlineMs"]);
-      const { deadlineMs } = Object(given) as { readonly deadlineMs: number };
+    async stop(stopOptions) {
+      assertOptions(stopOptions, ["deadlineMs"]);
+      const { deadlineMs } = Object(stopOptions) as { readonly deadlineMs: number };
       assertValid(
         typeof deadlineMs === "number" && deadlineMs >= 0 && deadlineMs <= 2_147_483_647,
         "deadlineMs",
