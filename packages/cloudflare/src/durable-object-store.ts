@@ -10,7 +10,7 @@ type Calls = Pick<
 /** A Durable Object as a Worker sees it: each method returns a promise. */
 export type DeliveryRecordsStub = {
   readonly [Name in keyof Calls]: (
-    ...given: Parameters<Calls[Name]>
+    ...args: Parameters<Calls[Name]>
   ) => PromiseLike<ReturnType<Calls[Name]>>;
 };
 
@@ -130,10 +130,11 @@ export function durableObjectStore<Id>(
       }
       const states = new Map<string, RecordState | undefined>();
       const read = async ([index, some]: readonly [number, readonly string[]]) => {
-        const found = await shard(index).peek(some);
+        const shardStates = await shard(index).peek(some);
         // Compares the lengths, because a missing state would look like a missing record.
-        if (found.length !== some.length) throw new Error(`Shard ${index} returned other states.`);
-        some.forEach((key, at) => states.set(key, found[at]));
+        if (shardStates.length !== some.length)
+          throw new Error(`Shard ${index} returned other states.`);
+        some.forEach((key, position) => states.set(key, shardStates[position]));
       };
       await Promise.all(Array.from(byShard, read));
       return keys.map((key) => states.get(key));

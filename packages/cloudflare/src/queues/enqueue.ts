@@ -27,8 +27,8 @@ const isSmall = (job: InboxJob) => utf8.encode(JSON.stringify(job)).length <= ma
 /** Returns a function that sends each job as a message, even copies of a delivery: the queue cannot recognize them. */
 export const enqueueIn =
   (queue: () => QueueLike): Enqueue =>
-  async (given) => {
-    let job = { ...given, type: given.type.slice(0, longestType) };
+  async (original) => {
+    let job = { ...original, type: original.type.slice(0, longestType) };
     // Falls back to base64, because JSON escapes can make a text larger than its base64 form.
     if (!isSmall(job)) job = inBase64(job);
     if (!isSmall(job)) {

@@ -86,14 +86,14 @@ export function queuesInbox(queue: () => QueueLike, options: QueuesInboxOptions 
   const retry = retryDelays(options.retry, { attempts: 100, mostMs: longestDelayMs });
   const members: Pick<QueuesInbox, keyof QueuesInbox> = {
     maxBodyBytes,
-    consumer(receiver, given) {
+    consumer(receiver, consumerOptions) {
       assertValid(
         typeof Object(receiver).resume === "function",
         "receiver",
         "`consumer` needs a receiver of `createReceiver`.",
       );
-      assertOptions(given, ["dead", "waitMs", "logger"]);
-      const { dead, waitMs = 300_000, logger = console } = given;
+      assertOptions(consumerOptions, ["dead", "waitMs", "logger"]);
+      const { dead, waitMs = 300_000, logger = console } = consumerOptions;
       assertValid(
         typeof dead === "function",
         "dead",
