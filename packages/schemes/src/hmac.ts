@@ -68,11 +68,11 @@ export function hmac(options: HmacOptions): Scheme<HmacClaim> {
   const read = digests[encoding](lengths[hash]);
   const size =
     encoding === "hex" ? `${lengths[hash] * 2} hex digits` : `base64 of ${lengths[hash]} bytes`;
-  const others = [time, id, type].filter((one) => typeof one === "string");
+  const others = [time, id, type].filter((field) => typeof field === "string");
 
   return {
     name,
-    headers: [...new Set([header, ...others.map((one) => one.toLowerCase())])],
+    headers: [...new Set([header, ...others.map((headerName) => headerName.toLowerCase())])],
     form: `${prefix}<${size}>${separator ? `, or several, with only "${separator}" between` : ""}${time ? `, with the time in ${time}` : ""}`,
     notice: noticeOf(options),
     handlerTimeoutMs,
@@ -108,9 +108,9 @@ export function hmac(options: HmacOptions): Scheme<HmacClaim> {
       return andThen<unknown, Identified>(json, (test) => {
         if (typeof test === "object" && test !== null)
           return { code: "handshake", reply: { body: JSON.stringify(test) } };
-        const found =
+        const identifier =
           id === undefined ? bodyId(bytes) : body && filled(readField(id, body, lookup));
-        return andThen(found, (deliveryId) => ({ deliveryId, body }));
+        return andThen(identifier, (deliveryId) => ({ deliveryId, body }));
       });
     },
 

@@ -118,13 +118,13 @@ export function standardWebhooks(options: StandardWebhooksOptions = {}): Scheme 
       ),
 
     keyBytes(key, option) {
-      const [found] = (typeof key === "string" && foreign.exec(key)) || [];
+      const [foreignPart] = (typeof key === "string" && foreign.exec(key)) || [];
       assertKey(
-        !found,
+        !foreignPart,
         option,
-        found?.startsWith("v")
-          ? `begins with \`${found}\`, the version of a signature. Remove it.`
-          : `contains ${found && found > "~" ? `U+${found.charCodeAt(0).toString(16)}` : JSON.stringify(found)}, which is not base64. Pass one key alone, or a list.`,
+        foreignPart?.startsWith("v")
+          ? `begins with \`${foreignPart}\`, the version of a signature. Remove it.`
+          : `contains ${foreignPart && foreignPart > "~" ? `U+${foreignPart.charCodeAt(0).toString(16)}` : JSON.stringify(foreignPart)}, which is not base64. Pass one key alone, or a list.`,
       );
       return keyBytes(key, option);
     },

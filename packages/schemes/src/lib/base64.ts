@@ -7,7 +7,7 @@ export function fromBase64(text: string): Uint8Array | undefined {
     const binary = atob(text);
     if (btoa(binary) !== text) return undefined;
     const bytes = new Uint8Array(binary.length);
-    for (let at = 0; at < bytes.length; at += 1) bytes[at] = binary.charCodeAt(at);
+    for (let index = 0; index < bytes.length; index += 1) bytes[index] = binary.charCodeAt(index);
     return bytes;
   } catch {
     return undefined;

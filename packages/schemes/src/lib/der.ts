@@ -6,18 +6,18 @@ export function fromDer(der: Uint8Array): Uint8Array | undefined {
   // Two integers of 33 bytes need 72 bytes, so every valid length is a single byte.
   if (der.length > 72 || der[0] !== 0x30 || der[1] !== der.length - 2) return undefined;
   const signature = new Uint8Array(64);
-  let at = 2;
+  let offset = 2;
   for (const end of [32, 64]) {
-    const length = der[at + 1] ?? 0;
-    const integer = der.subarray(at + 2, at + 2 + length);
+    const length = der[offset + 1] ?? 0;
+    const integer = der.subarray(offset + 2, offset + 2 + length);
     const digits = integer.subarray(integer[0] === 0 ? 1 : 0);
     const [first = 0] = integer;
     const [next = 0] = digits;
     const isMinimal = first > 0 || next > 127;
-    const isInteger = der[at] === 2 && integer.length === length && first < 128 && isMinimal;
+    const isInteger = der[offset] === 2 && integer.length === length && first < 128 && isMinimal;
     if (!isInteger || digits.length > 32) return undefined;
     signature.set(digits, end - digits.length);
-    at += 2 + length;
+    offset += 2 + length;
   }
-  return at === der.length ? signature : undefined;
+  return offset === der.length ? signature : undefined;
 }

@@ -5,8 +5,8 @@ export const toHex = (bytes: Uint8Array): string =>
 export function fromHex(text: string): Uint8Array | undefined {
   if (!/^([\da-fA-F]{2})*$/.test(text)) return undefined;
   const bytes = new Uint8Array(text.length / 2);
-  for (let at = 0; at < bytes.length; at += 1) {
-    bytes[at] = parseInt(text.slice(at * 2, at * 2 + 2), 16);
+  for (let index = 0; index < bytes.length; index += 1) {
+    bytes[index] = parseInt(text.slice(index * 2, index * 2 + 2), 16);
   }
   return bytes;
 }

@@ -31,10 +31,10 @@ export const importHmacKey = (
   }));
 
 /** Returns 1 if two texts are equal, otherwise 0, in a time that depends only on the length of the first text. */
-function isEqual(one: string, other: string): number {
-  let difference = one.length ^ other.length;
-  for (let at = 0; at < one.length; at += 1) {
-    difference |= one.charCodeAt(at) ^ other.charCodeAt(at);
+function isEqual(left: string, right: string): number {
+  let difference = left.length ^ right.length;
+  for (let index = 0; index < left.length; index += 1) {
+    difference |= left.charCodeAt(index) ^ right.charCodeAt(index);
   }
   return Number(difference === 0);
 }

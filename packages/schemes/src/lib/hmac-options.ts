@@ -146,7 +146,7 @@ export function assertHmacOptions(options: HmacOptions): void {
     "and `before` must be set together, and `toleranceMs` needs both.",
   );
   check(
-    !before || [before("1"), before("2")].every((text, at) => text.includes(String(at + 1))),
+    !before || [before("1"), before("2")].every((text, index) => text.includes(String(index + 1))),
     "before",
     "must return text that contains the time. A time that is not signed offers no protection.",
   );

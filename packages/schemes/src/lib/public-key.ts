@@ -19,7 +19,9 @@ export const publicKeyImporter =
       async verify(body, { before, signatures }) {
         const message = concat(utf8(before), body) as Source;
         const verified = await Promise.all(
-          signatures.map((one) => crypto.subtle.verify(algorithm, key, one as Source, message)),
+          signatures.map((signature) =>
+            crypto.subtle.verify(algorithm, key, signature as Source, message),
+          ),
         );
         return verified.includes(true);
       },

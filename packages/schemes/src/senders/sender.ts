@@ -44,9 +44,9 @@ export interface SignatureForm {
  * ```
  */
 export function splitAtSignature(value: string, prefix: string): readonly [string, string] {
-  const found = prefix ? value.lastIndexOf(prefix) : -1;
-  const at = found < 0 ? 0 : found + prefix.length;
-  return [value.slice(0, at), value.slice(at)];
+  const position = prefix ? value.lastIndexOf(prefix) : -1;
+  const start = position < 0 ? 0 : position + prefix.length;
+  return [value.slice(0, start), value.slice(start)];
 }
 
 /** The secrets of both sides. For HMAC, they are the same. */
