@@ -49,11 +49,11 @@ export const headersOf = (signature: string, id: string): Record<string, string>
 
 // Uses a counter, because a random id per delivery would take about as much time as the routing in a receiver.
 const prefix = `dlv_${randomUUID().slice(0, 24)}`;
-let made = 1e11;
+let nextNumber = 1e11;
 
 /** Returns a function that creates genuine deliveries of one event, each with a new id. */
 export function deliveriesOf(bytes: number): () => Delivered {
   const body = bodyOf(bytes);
   const signature = signatureOf(body, secret);
-  return () => ({ headers: headersOf(signature, `${prefix}${made++}`), body });
+  return () => ({ headers: headersOf(signature, `${prefix}${nextNumber++}`), body });
 }

@@ -4,9 +4,9 @@ import type { Pool } from "pg";
 
 /** Returns whether a signature is genuine, by the shortest correct check. It is the floor of the `verify` section. */
 export function isGenuine(body: Uint8Array, signature: string, secret: string): boolean {
-  const given = Buffer.from(signature.slice("sha256=".length), "hex");
+  const received = Buffer.from(signature.slice("sha256=".length), "hex");
   const expected = createHmac("sha256", secret).update(body).digest();
-  return given.length === expected.length && timingSafeEqual(given, expected);
+  return received.length === expected.length && timingSafeEqual(received, expected);
 }
 
 type State = "running" | "done";

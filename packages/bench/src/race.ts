@@ -50,21 +50,21 @@ export interface Spread {
 
 export function spreadOf(values: readonly number[]): Spread {
   const sorted = values.toSorted((a, b) => a - b);
-  const at = (part: number) => {
+  const quantile = (part: number) => {
     const position = (sorted.length - 1) * part;
     const below = sorted[Math.floor(position)] ?? NaN;
     const above = sorted[Math.ceil(position)] ?? NaN;
     return below + (above - below) * (position % 1);
   };
-  return { low: at(0.25), median: at(0.5), high: at(0.75) };
+  return { low: quantile(0.25), median: quantile(0.5), high: quantile(0.75) };
 }
 
 /** Returns the spread of a lane's values, or of their ratios to the values of `against` in the same rounds. */
 export function measured({ title, lanes }: Race, lane: string, against?: string): Spread {
   const valuesOf = (name: string) => {
-    const found = lanes.find((each) => each.name === name);
-    if (!found) throw new Error(`The race "${title}" has no lane "${name}".`);
-    return found.values;
+    const namedLane = lanes.find((each) => each.name === name);
+    if (!namedLane) throw new Error(`The race "${title}" has no lane "${name}".`);
+    return namedLane.values;
   };
   if (against === undefined) return spreadOf(valuesOf(lane));
   const others = valuesOf(against);

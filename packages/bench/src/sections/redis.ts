@@ -115,8 +115,8 @@ async function usedMemoryPerRecord(client: Redis, size: number, lineage?: string
   const record = await client.randomkey();
   // A million writes would take half a minute, so the server copies the record under keys of the same length. A running
   // script blocks the server, so each script makes only some of the copies.
-  for (let made = 1; made < size; made += 100_000) {
-    await client.eval(copies, 1, record ?? "", made, Math.min(made + 100_000, size) - 1);
+  for (let first = 1; first < size; first += 100_000) {
+    await client.eval(copies, 1, record ?? "", first, Math.min(first + 100_000, size) - 1);
   }
   return ((await infoOf(client, "used_memory")) - before) / size;
 }
