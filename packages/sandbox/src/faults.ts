@@ -73,7 +73,8 @@ export function createFaults(state: State, ids: Ids) {
      * `usedBy` is the id of the call or delivery that the fault affects.
      */
     take(target: string, usedBy: string): FaultRecord | undefined {
-      for (const one of waiting(target)) if (one.fault.kind !== "reorder") return use(one, usedBy);
+      for (const candidate of waiting(target))
+        if (candidate.fault.kind !== "reorder") return use(candidate, usedBy);
       return undefined;
     },
     /**

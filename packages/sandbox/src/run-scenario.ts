@@ -76,7 +76,7 @@ export async function runScenario(
   assertOptions(options, names);
   const { to, secrets = [], data, seed, patienceMs, signal } = options;
   assertValid(
-    Array.isArray(secrets) && secrets.every((one) => /^whsec_[\w+/=-]{1,200}$/.test(one)),
+    Array.isArray(secrets) && secrets.every((secret) => /^whsec_[\w+/=-]{1,200}$/.test(secret)),
     "secrets",
     "`secrets` must be a list of signing secrets in the service's form, whsec_….",
   );

@@ -231,10 +231,10 @@ function checkpointing(
   const act = async (
     name: "checkpoint" | "rewind",
     params: Readonly<Record<string, string>>,
-    given: object,
+    body: object,
   ) => {
     assertOpen();
-    await perform(name, { params, given, call: notACall });
+    await perform(name, { params, given: body, call: notACall });
   };
   return {
     checkpoint: (name) => act("checkpoint", {}, name === undefined ? {} : { name }),

@@ -179,7 +179,7 @@ function missing(app: ReturnType<typeof controlRoutes>, path: string): ApiError 
   const allowed =
     path === "/openapi.json"
       ? ["GET"]
-      : ["GET", "POST"].filter((one) => app.router.match(one, path)[0].length > 0);
+      : ["GET", "POST"].filter((method) => app.router.match(method, path)[0].length > 0);
   if (allowed.length === 0) {
     return notFound(
       "path",

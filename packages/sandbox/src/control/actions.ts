@@ -92,8 +92,8 @@ export const actions = {
     schema: requests.testEmailRequest,
     act({ service, assertRoom }, { body, call }) {
       assertRoom();
-      return recorded(service, call(sharedAccount), 202, (made) =>
-        sendTestEmail(service, sharedAccount, made, body),
+      return recorded(service, call(sharedAccount), 202, (record) =>
+        sendTestEmail(service, sharedAccount, record, body),
       );
     },
   }),
@@ -255,12 +255,12 @@ export type Perform = (
 
 export const createPerform =
   (context: ControlContext): Perform =>
-  async (name, { given, ...input }) => {
+  async (name, { given: json, ...input }) => {
     const { status, schema, act }: Action = actions[name] as Action;
-    const body = schema && validate(schema, given);
+    const body = schema && validate(schema, json);
     const result = await act(context, { ...input, body });
     context.service.state.commit();
-    context.recorder.noteAction(name, input.params, given, result);
+    context.recorder.noteAction(name, input.params, json, result);
     return { status: result === undefined ? 204 : status, result };
   };
 

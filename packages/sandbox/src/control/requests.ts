@@ -49,7 +49,7 @@ export const clockRequest = z
   })
   .refine(
     ({ advance_ms, to, mode }) =>
-      [advance_ms, to, mode].filter((one) => one !== undefined).length === 1,
+      [advance_ms, to, mode].filter((value) => value !== undefined).length === 1,
     { path: ["body"], message: "must have exactly one of advance_ms, to and mode" },
   )
   .refine(({ mode, speed }) => speed === undefined || mode === "accelerated", {

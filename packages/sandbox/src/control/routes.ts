@@ -60,8 +60,8 @@ export function controlRoutes(context: RouteContext): Hono {
   }));
   get("overview", (c) => queries.overview(service, surroundings(c.req.raw)));
   get("timeline", (c) => {
-    const given = Object.entries(c.req.query()).filter(([, value]) => value !== "");
-    return queries.timeline(service, validate(timelineQuery, Object.fromEntries(given)));
+    const entries = Object.entries(c.req.query()).filter(([, value]) => value !== "");
+    return queries.timeline(service, validate(timelineQuery, Object.fromEntries(entries)));
   });
   get("calls/:id", (c) => queries.callDetail(service, param(c, "id"), isFull(c)));
   get("sends/:id", (c) => queries.sendDetail(service, param(c, "id"), isFull(c)));

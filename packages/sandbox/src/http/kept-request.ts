@@ -40,10 +40,10 @@ function keptRequest(
   const { pathname, search, searchParams } = new URL(request.url);
   const keys = new Set<string>();
   for (const [name, value] of [["", pathname], ...searchParams, ...request.headers] as const) {
-    const found = secretName.test(name)
+    const candidates = secretName.test(name)
       ? value.split(" ").slice(-1)
       : [value, ...(decoded(value).match(word) ?? [])].filter((text) => isKey(text, rule));
-    for (const key of found) if (key.length >= shortest) keys.add(key);
+    for (const key of candidates) if (key.length >= shortest) keys.add(key);
   }
   // Longer keys are masked first, because a key may be part of a longer one.
   const longestFirst = [...keys].toSorted((a, b) => b.length - a.length);

@@ -36,7 +36,7 @@ export const forms: { readonly [Name in ActionName]: Form<ResultOf<Name>> } = {
     body: (fields) => ({
       ...numbers(fields, "times"),
       ...(field(fields, "concurrent") === "" ? {} : { concurrent: true }),
-      ...given(fields, "tamper"),
+      ...texts(fields, "tamper"),
       // Browsers submit the line breaks of a text area as CRLF, but the body must have LF.
       ...(fields["body"] ? { body: field(fields, "body").replaceAll("\r\n", "\n") } : {}),
     }),
@@ -49,14 +49,14 @@ export const forms: { readonly [Name in ActionName]: Form<ResultOf<Name>> } = {
     shows: "explanation",
   },
   "test-email": {
-    body: (fields) => given(fields, "to", "subject", "scenario"),
+    body: (fields) => texts(fields, "to", "subject", "scenario"),
     done: "The email was accepted.",
     follow: ({ send_id: id }) => id,
   },
   clock: {
     body: (fields) => ({
       ...numbers(fields, "advance_ms", "speed"),
-      ...given(fields, "to", "mode"),
+      ...texts(fields, "to", "mode"),
     }),
     done: "The clock was changed.",
     anchor: "header",
@@ -81,7 +81,7 @@ export const forms: { readonly [Name in ActionName]: Form<ResultOf<Name>> } = {
       target: field(fields, "target"),
       kind: field(fields, "kind"),
       ...numbers(fields, "times", "status", "retry_after", "delay_ms"),
-      ...given(fields, "result"),
+      ...texts(fields, "result"),
       ...(field(fields, "sign_again") === "" ? {} : { sign_again: true }),
     }),
     done: "The fault was added.",
@@ -94,7 +94,7 @@ export const forms: { readonly [Name in ActionName]: Form<ResultOf<Name>> } = {
     anchor: "assumptions",
   },
   checkpoint: {
-    body: (fields) => given(fields, "name"),
+    body: (fields) => texts(fields, "name"),
     done: "The checkpoint was taken.",
     anchor: "checkpoints",
   },
@@ -105,7 +105,7 @@ export const forms: { readonly [Name in ActionName]: Form<ResultOf<Name>> } = {
   },
   "start-recording": { done: "The recording has begun.", anchor: "recording" },
   "stop-recording": {
-    body: (fields) => given(fields, "name"),
+    body: (fields) => texts(fields, "name"),
     done: "The recording has ended.",
     anchor: "recording",
   },
@@ -131,7 +131,7 @@ export function stateAfter(
     : { ...current, item, attempt: undefined, from: undefined, full: undefined };
 }
 
-const given = (fields: Fields, ...names: readonly string[]) =>
+const texts = (fields: Fields, ...names: readonly string[]) =>
   Object.fromEntries(
     names.map((name) => [name, field(fields, name)]).filter(([, value]) => value !== ""),
   );

@@ -67,14 +67,14 @@ export function addInspector(app: Hono, context: InspectorContext): void {
     const params = Object.fromEntries(
       Object.entries(fields).map(([key, [value = ""]]) => [key, value]),
     );
-    const given = form.body?.(fields) ?? {};
+    const json = form.body?.(fields) ?? {};
     const { result } = await perform(name, {
       params,
-      given,
+      given: json,
       call(account) {
         const { href: url } = new URL(pathOf(name, params), c.req.url);
         const headers = new Headers({ "Content-Type": "application/json" });
-        const body = whole(new TextEncoder().encode(JSON.stringify(given)));
+        const body = whole(new TextEncoder().encode(JSON.stringify(json)));
         return { ...newCall(service, { method: "POST", url, headers }, account), body };
       },
     });

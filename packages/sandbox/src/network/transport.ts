@@ -94,13 +94,13 @@ export function networkTransport(options: NetworkTransportOptions): Transport {
     const checked = checkUrl(request.url, current);
     if ("refused" in checked) return failure("url_refused", checked.refused);
     const { url } = checked;
-    const found = await unlessAborted(allowedAddresses(url, current, lookup, isOwn), signal);
-    if (found === undefined) return stopped;
-    if ("refused" in found) return failure("url_refused", found.refused);
-    if ("unresolved" in found) return failure("dns", found.unresolved);
+    const resolution = await unlessAborted(allowedAddresses(url, current, lookup, isOwn), signal);
+    if (resolution === undefined) return stopped;
+    if ("refused" in resolution) return failure("url_refused", resolution.refused);
+    if ("unresolved" in resolution) return failure("dns", resolution.unresolved);
 
     let first: Sent | undefined;
-    for (const address of found.addresses) {
+    for (const address of resolution.addresses) {
       if (signal.aborted) return stopped;
       const { sent, connected } = await post(url, address, request, signal, options);
       if (connected || signal.aborted) return sent;
@@ -108,7 +108,7 @@ export function networkTransport(options: NetworkTransportOptions): Transport {
       // is reported.
       first ??= sent;
     }
-    return first === undefined ? stopped : withAddresses(first, url, found.addresses);
+    return first === undefined ? stopped : withAddresses(first, url, resolution.addresses);
   }
 
   return (request, signal) =>

@@ -122,8 +122,8 @@ export async function allowedAddresses(
   | { readonly unresolved: string }
 > {
   const written = literal(url);
-  const found = await addressesOf(url.hostname, written, lookup);
-  if (found.length === 0) {
+  const addresses = await addressesOf(url.hostname, written, lookup);
+  if (addresses.length === 0) {
     return {
       unresolved:
         rule === "loopback"
@@ -132,7 +132,7 @@ export async function allowedAddresses(
     };
   }
   const port = Number(url.port) || (url.protocol === "https:" ? 443 : 80);
-  for (const { address } of found) {
+  for (const { address } of addresses) {
     const subject = address === written ? address : `${url.hostname} resolves to ${address}, which`;
     const objection = object(address, rule);
     if (objection !== undefined) return refuse(`${subject} is ${objection}. ${fixes[rule]}`);
@@ -142,7 +142,7 @@ export async function allowedAddresses(
       );
     }
   }
-  return { addresses: found };
+  return { addresses };
 }
 
 async function addressesOf(
@@ -213,9 +213,9 @@ const allowedClasses: Record<UrlRule, readonly string[]> = {
  * rule allows it.
  */
 function object(address: string, rule: UrlRule): string | undefined {
-  const found = addressClass(address);
-  if (allowedClasses[rule].includes(found)) return undefined;
-  return words[found] ?? "a reserved address";
+  const kind = addressClass(address);
+  if (allowedClasses[rule].includes(kind)) return undefined;
+  return words[kind] ?? "a reserved address";
 }
 
 /** The private addresses at which clouds serve the credentials of a machine or a container over IPv6. */
@@ -232,7 +232,8 @@ function addressClass(address: string): string {
   if (isIP(address) === 0 || !ipaddr.isValid(address)) return "invalid";
   const parsed = ipaddr.parse(address);
   const range = parsed.range();
-  if (parsed instanceof ipaddr.IPv6 && metadata.some((one) => parsed.match(one))) return "metadata";
+  if (parsed instanceof ipaddr.IPv6 && metadata.some((subnet) => parsed.match(subnet)))
+    return "metadata";
   if (range !== "unicast") return range;
   if (parsed instanceof ipaddr.IPv6) {
     // All public IPv6 addresses are in 2000::/3 (IANA, IPv6 Address Space). The range is checked here, because

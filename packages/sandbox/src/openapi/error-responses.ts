@@ -105,19 +105,19 @@ export function errorResponses(
 
   const all = [...refusals(operation, ledger)];
   const responses = [...new Set(all.map(({ status }) => status))].map((status) => {
-    const found = all.filter((item) => item.status === status);
-    const isDocumented = found.some(({ assumption }) => assumption === undefined);
-    const lines = found.map(
+    const group = all.filter((item) => item.status === status);
+    const isDocumented = group.some(({ assumption }) => assumption === undefined);
+    const lines = group.map(
       ({ code, text, assumption }) =>
         `\`${code}\`${assumption === undefined ? "" : ` (${assumption})`}: ${text}`,
     );
-    const codes = [...new Set(found.map(({ code }) => code))];
-    const more = found.flatMap(({ headers }) => headers);
+    const codes = [...new Set(group.map(({ code }) => code))];
+    const more = group.flatMap(({ headers }) => headers);
     return [
       status,
       {
         ...response(status, lines.join("\n\n"), codes, [...new Set(more)]),
-        ...(isDocumented ? {} : { "x-assumption": found[0]?.assumption }),
+        ...(isDocumented ? {} : { "x-assumption": group[0]?.assumption }),
       },
     ];
   });

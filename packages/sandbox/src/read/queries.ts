@@ -207,15 +207,15 @@ export function eventDetail(world: World, id: string) {
  * @throws ApiError 404, or 400 if several deliveries share the event id (A-27)
  */
 export function findDelivery(world: World, id: string | undefined): DeliveryRecord {
-  const [found, ...others] = deliveriesNamed(world, id ?? "");
-  if (!found)
+  const [delivery, ...others] = deliveriesNamed(world, id ?? "");
+  if (!delivery)
     throw notFound(
       "id",
       "There is no such delivery. It may have been dropped, or removed by a reset or a rewind.",
     );
   if (others.length > 0)
     throw invalid("id", "Several deliveries have this event id (A-27). Use a delivery id.");
-  return found;
+  return delivery;
 }
 
 function deliveriesNamed({ state }: World, id: string): readonly DeliveryRecord[] {
@@ -249,7 +249,7 @@ export function findAttempt(
   n: string | undefined,
 ): { readonly delivery: DeliveryRecord; readonly attempt: AttemptRecord } {
   const delivery = findDelivery(world, id);
-  const attempt = delivery.attempts.find((one) => String(one.n) === n);
+  const attempt = delivery.attempts.find((candidate) => String(candidate.n) === n);
   if (!attempt) {
     const { first, last } = attemptRange(delivery.attempts);
     const has = last === 0 ? "no attempts" : `attempts ${first} to ${last}`;
@@ -305,7 +305,7 @@ export function assumptionsOfItem(
   const shown = shownAttempt(delivery.attempts);
   const attempt = delivery.attempts.find(({ n }) => n === shown);
   const ids = new Set(deliveryShape(world, delivery).assumptions);
-  for (const one of attempt ? assumptionsBehind(attempt) : []) ids.add(one);
+  for (const assumption of attempt ? assumptionsBehind(attempt) : []) ids.add(assumption);
   return Array.from(ids).toSorted();
 }
 

@@ -41,13 +41,13 @@ export type TimelineQuery = z.output<typeof timelineQuery>;
 export function findCalls(world: World, query: TimelineQuery, limit: number): CallRecord[] {
   const calls = world.state.calls.list();
   const text = query.q?.trim().toLowerCase() ?? "";
-  const found: CallRecord[] = [];
+  const matches: CallRecord[] = [];
   const end = query.before === undefined ? calls.length : endBefore(calls, query.before);
-  for (let at = end - 1; ; at -= 1) {
-    const call = calls[at];
-    if (!call || found.length === limit) return found;
+  for (let index = end - 1; ; index -= 1) {
+    const call = calls[index];
+    if (!call || matches.length === limit) return matches;
     if (matchesFilter(world, call, query) && (text === "" || matchesText(world, call, text)))
-      found.push(call);
+      matches.push(call);
   }
 }
 
@@ -121,7 +121,12 @@ function wordsOf(world: World, call: CallRecord): Words {
     send?.emailId,
     send?.messageId,
     ...events.map(({ id }) => id),
-    ...deliveries.flatMap((one) => [one.id, one.deliveryId, one.eventId, one.endpointId]),
+    ...deliveries.flatMap((delivery) => [
+      delivery.id,
+      delivery.deliveryId,
+      delivery.eventId,
+      delivery.endpointId,
+    ]),
   ];
   const texts = [
     call.path,
@@ -134,7 +139,7 @@ function wordsOf(world: World, call: CallRecord): Words {
     ...deliveries.map(({ endpointId }) => world.state.endpoints.get(endpointId)?.url),
     ...attempts.flatMap((attempt) => [attempt.error?.kind, receiverCode(attempt)]),
   ];
-  const made = {
+  const entry = {
     revision,
     ids: joined(ids),
     texts: joined(texts),
@@ -142,8 +147,8 @@ function wordsOf(world: World, call: CallRecord): Words {
       [call.status, ...attempts.map(({ response }) => response?.status)].map(String),
     ),
   };
-  words.set(call, made);
-  return made;
+  words.set(call, entry);
+  return entry;
 }
 
 /** Joins texts in lower case. No usual search contains the separator, a NUL character, so no match spans two texts. */

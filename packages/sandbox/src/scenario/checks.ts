@@ -38,12 +38,14 @@ export function check(service: Service, firstSeq: number, expected: Expected): C
     const others = counted(all.map(({ state }) => state));
     const results = failures(
       service,
-      all.flatMap((one) => one.attempts),
+      all.flatMap((delivery) => delivery.attempts),
     );
     return { met: isMet(length, deliveries), found: `${length}${others}${results}` };
   }
   const { endpoint, type, ok, status, error, fault, trigger, ...amount } = attempts ?? {};
-  const all = selected(service, firstSeq, { endpoint, type }).flatMap((one) => one.attempts);
+  const all = selected(service, firstSeq, { endpoint, type }).flatMap(
+    (delivery) => delivery.attempts,
+  );
   const { length } = all.filter(
     (attempt) =>
       (ok === undefined || attempt.ok === ok) &&

@@ -102,8 +102,10 @@ const amount = {
 };
 
 /** Whether an expectation has an amount. Without an amount, it could not fail. */
-const hasAmount = (given: { readonly [Name in keyof typeof amount]?: number | undefined }) =>
-  given.count !== undefined || given.at_least !== undefined || given.at_most !== undefined;
+const hasAmount = (expectation: { readonly [Name in keyof typeof amount]?: number | undefined }) =>
+  expectation.count !== undefined ||
+  expectation.at_least !== undefined ||
+  expectation.at_most !== undefined;
 const needsAmount = "needs count, at_least or at_most";
 
 const expectStep = z.strictObject({
@@ -183,9 +185,9 @@ export function parseScenario(value: unknown): Scenario {
   let requests = 0;
   return {
     ...head,
-    steps: steps.map((given, index) => {
+    steps: steps.map((rawStep, index) => {
       const path = `steps[${index}]`;
-      const step = parsedStep(given, path);
+      const step = parsedStep(rawStep, path);
       assertReferences(step, path, known);
       if ("times" in step) requests += step.times;
       if (requests > mostRequests)
@@ -204,13 +206,13 @@ export function assertStep(step: unknown): void {
   parsedStep(step, "");
 }
 
-function parsedStep(given: unknown, path: string): Step {
-  const members = Object.keys(Object(given) as object);
+function parsedStep(value: unknown, path: string): Step {
+  const members = Object.keys(Object(value) as object);
   // `request` comes before `expect`, because a request step may have a member `expect` too.
-  const kind = (["request", "action", "find", "advance", "expect"] as const).find((one) =>
-    members.includes(one),
+  const kind = (["request", "action", "find", "advance", "expect"] as const).find((member) =>
+    members.includes(member),
   );
-  if (kind !== undefined) return parsed(kinds[kind] as z.ZodType<Step>, given, path);
+  if (kind !== undefined) return parsed(kinds[kind] as z.ZodType<Step>, value, path);
   throw new Error(
     `${path} is not a step: it has ${members.length === 0 ? "no members" : `the members ${members.slice(0, 5).join(", ").slice(0, 100)}`}. A step has one of request, action, find, advance and expect.`,
   );
@@ -234,7 +236,7 @@ function assertReferences(step: Step, path: string, known: Set<string>): void {
   const { capture = {}, ...rest } = { capture: undefined, ...step };
   const own = "times" in step ? new Set([...known, "n"]) : known;
   for (const text of stringsIn({ ...rest, note: undefined })) {
-    const missing = referencesIn(text).find((one) => !own.has(one));
+    const missing = referencesIn(text).find((reference) => !own.has(reference));
     if (missing !== undefined)
       throw new Error(
         `${path} refers to {${missing}}, which no earlier step captures. Capture it first, or write {{ for a brace.`,
@@ -242,10 +244,10 @@ function assertReferences(step: Step, path: string, known: Set<string>): void {
   }
   if ("times" in step && step.times > 1 && Object.keys(capture).length > 0)
     throw new Error(`${path}.capture needs a request that is sent once. Remove \`times\`.`);
-  for (const one of Object.keys(capture)) {
-    if (one === "receiver" || one === "n")
-      throw new Error(`${path}.capture cannot use the name ${one}. Choose another name.`);
-    known.add(one);
+  for (const captureName of Object.keys(capture)) {
+    if (captureName === "receiver" || captureName === "n")
+      throw new Error(`${path}.capture cannot use the name ${captureName}. Choose another name.`);
+    known.add(captureName);
   }
 }
 

@@ -40,13 +40,13 @@ export function readScenario(named: string): unknown {
 }
 
 function contentOf(path: string): string {
-  const found = statSync(path, { throwIfNoEntry: false });
+  const stats = statSync(path, { throwIfNoEntry: false });
   // Checked before the file is opened, because opening a FIFO would block.
-  if (!found?.isFile())
+  if (!stats?.isFile())
     throw wrongUsage(
-      `The scenario file ${path} ${found ? "is not a regular file" : "does not exist"}.`,
+      `The scenario file ${path} ${stats ? "is not a regular file" : "does not exist"}.`,
     );
-  if (found.size > mostBytes)
+  if (stats.size > mostBytes)
     throw wrongUsage(
       `The scenario file ${path} is larger than 1 MiB. Split it into several scenarios.`,
     );

@@ -111,8 +111,8 @@ export function actionStep(
       names: new Map(to.names),
       live: [...to.live],
     });
-  const given = mapStrings(body ?? {}, write) as object;
-  const written = name === "create-endpoint" ? (toReceiver(given) as object) : given;
+  const fields = mapStrings(body ?? {}, write) as object;
+  const written = name === "create-endpoint" ? (toReceiver(fields) as object) : fields;
   // Only the route's parameters are recorded, because a form has other fields too.
   const names = actions[name].route.split("/");
   const used = Object.entries(params).filter(([key]) => names.includes(`:${key}`));
@@ -185,7 +185,7 @@ function captureId(to: Recording, id: string, name: string, state: Service["stat
     return;
   }
   const all = ownDeliveries(state, to);
-  const index = all.findIndex((one) => one.id === id || one.eventId === id);
+  const index = all.findIndex((delivery) => delivery.id === id || delivery.eventId === id);
   // The last 50 steps are left for the expectations at the end.
   if (index === -1 || to.steps.length >= mostSteps - 50) throw new Unknown();
   const member = all[index]?.id === id ? "id" : "event_id";

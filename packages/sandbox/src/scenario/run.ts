@@ -106,7 +106,7 @@ async function runStep(run: Run, step: Step): Promise<StepResult> {
 
 async function runRequest(run: Run, step: RequestStep): Promise<StepResult> {
   const { method, path } = step.request;
-  const found = new Map<string, number>();
+  const counts = new Map<string, number>();
   let body: unknown;
   for (let n = 1; n <= step.times; n += 1) {
     chooseSecret(run, path.endsWith(":rotate-secret"));
@@ -117,10 +117,10 @@ async function runRequest(run: Run, step: RequestStep): Promise<StepResult> {
     if (status === (step.status ?? status) && (step.status !== undefined || isSuccess(status)))
       continue;
     const word = `${status}${messageIn(run, body)}`;
-    found.set(word, (found.get(word) ?? 0) + 1);
+    counts.set(word, (counts.get(word) ?? 0) + 1);
   }
   const times = step.times > 1 ? ` (${step.times} times)` : "";
-  const others = Array.from(found, ([word, n]) => `${n} × ${word}`).join(", ");
+  const others = Array.from(counts, ([word, n]) => `${n} × ${word}`).join(", ");
   const status = result(
     `${method} ${path}${times} responds with ${step.status ?? "2xx"}`,
     others === "",
@@ -305,6 +305,6 @@ const isSuccess = (status: number | "lost") =>
 /** Returns the message of an error response, in any of its forms (A-11). */
 function messageIn(run: Run, body: unknown): string {
   const texts = ["error.message", "message", "detail"].map((path) => valueAt(body, path));
-  const text = texts.find((one) => typeof one === "string");
+  const text = texts.find((value) => typeof value === "string");
   return text === undefined ? "" : ` (${masked(run, text).slice(0, 300)})`;
 }

@@ -7,8 +7,8 @@ export const referencesIn = (text: string): readonly string[] =>
 
 /** Replaces the references in a text with their values, and each `{{` with a brace. References without a value stay. */
 export const fill = (text: string, values: ReadonlyMap<string, string>): string =>
-  text.replaceAll(pattern, (found, name?: string) =>
-    name === undefined ? "{" : (values.get(name) ?? found),
+  text.replaceAll(pattern, (match, name?: string) =>
+    name === undefined ? "{" : (values.get(name) ?? match),
   );
 
 /** Escapes a text, so that `fill` returns the original. */
@@ -26,12 +26,12 @@ export function mapStrings(value: unknown, change: (text: string) => string): un
 
 /** Returns all strings of a JSON value, including the names of its members. */
 export function stringsIn(value: unknown): readonly string[] {
-  const found: string[] = [];
+  const strings: string[] = [];
   mapStrings(value, (text) => {
-    found.push(text);
+    strings.push(text);
     return text;
   });
-  return found;
+  return strings;
 }
 
 /** Returns the value at a path such as `data.0.event_id`, or undefined. */
@@ -50,8 +50,8 @@ export function pathOfValue(value: unknown, text: string, path: string = ""): st
   if (value === text) return path;
   if (typeof value !== "object" || value === null) return undefined;
   for (const [name, member] of Object.entries(value)) {
-    const found = pathOfValue(member, text, path === "" ? name : `${path}.${name}`);
-    if (found !== undefined) return found;
+    const memberPath = pathOfValue(member, text, path === "" ? name : `${path}.${name}`);
+    if (memberPath !== undefined) return memberPath;
   }
   return undefined;
 }

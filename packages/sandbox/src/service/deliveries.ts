@@ -44,7 +44,7 @@ export function findByEvent(
     (delivery) => delivery.eventId === eventId && delivery.account === account,
   );
   const [delivery, ...more] = named.filter(
-    (one) => endpointId === undefined || one.endpointId === endpointId,
+    (candidate) => endpointId === undefined || candidate.endpointId === endpointId,
   );
   if (!delivery) {
     const event = `webhook event ${eventId}`;

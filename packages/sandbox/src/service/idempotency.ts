@@ -74,8 +74,8 @@ export function createIdempotency({
       const fingerprint = hashOf(request);
       const earlier = state.idempotency.get(id);
       const isKept = earlier !== undefined && earlier.expiresAt > clock.now();
-      const found = running.get(id) ?? (isKept ? earlier.fingerprint : undefined);
-      if (found !== undefined && found !== fingerprint) {
+      const earlierFingerprint = running.get(id) ?? (isKept ? earlier.fingerprint : undefined);
+      if (earlierFingerprint !== undefined && earlierFingerprint !== fingerprint) {
         throw new ApiError(
           ledger.get("idempotency"),
           "idempotency_conflict",

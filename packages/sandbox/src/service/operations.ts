@@ -73,8 +73,8 @@ export const operations: readonly Operation[] = [
     response: schemas.domain,
     assumptions: ["A-04", "A-05", "A-12"],
     run(service, { account, params, call }) {
-      const found = owned(service.state.domains, account, "domain_id", params["domain_id"]);
-      return { body: domainResource(verifyDomain(service, found, call.id)) };
+      const domain = owned(service.state.domains, account, "domain_id", params["domain_id"]);
+      return { body: domainResource(verifyDomain(service, domain, call.id)) };
     },
   }),
   operation({
@@ -114,10 +114,10 @@ export const operations: readonly Operation[] = [
       const { webhook_endpoint_id: endpointId, after, limit } = query;
       if (endpointId !== undefined)
         owned(service.state.endpoints, account, "webhook_endpoint_id", endpointId);
-      const found = listDeliveries(service, account, { endpointId, after });
+      const deliveries = listDeliveries(service, account, { endpointId, after });
       if (service.ledger.get("pagination") === "array")
-        return { body: found.map(webhookEventResource) };
-      return { body: page(found, limit ?? defaultLimit, cursorOf, webhookEventResource) };
+        return { body: deliveries.map(webhookEventResource) };
+      return { body: page(deliveries, limit ?? defaultLimit, cursorOf, webhookEventResource) };
     },
   }),
   operation({
@@ -145,9 +145,9 @@ export const operations: readonly Operation[] = [
     response: schemas.endpointWithSecret,
     assumptions: ["A-12", "A-19"],
     run(service, input) {
-      const found = endpointOf(service, input);
-      rotateSecret(service, found);
-      return { body: secretResource(found) };
+      const endpoint = endpointOf(service, input);
+      rotateSecret(service, endpoint);
+      return { body: secretResource(endpoint) };
     },
   }),
   operation({
@@ -159,10 +159,10 @@ export const operations: readonly Operation[] = [
     response: z.union([schemas.endpoint, z.undefined()]).meta({ "x-assumption": "A-22" }),
     assumptions: ["A-12", "A-22"],
     run(service, input) {
-      const found = endpointOf(service, input);
-      archiveEndpoint(service, found);
+      const endpoint = endpointOf(service, input);
+      archiveEndpoint(service, endpoint);
       const status = service.ledger.get("delete");
-      return { status, body: status === 204 ? undefined : endpointResource(found) };
+      return { status, body: status === 204 ? undefined : endpointResource(endpoint) };
     },
   }),
 ];

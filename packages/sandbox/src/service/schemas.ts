@@ -44,12 +44,12 @@ const arrayOf = (item: z.ZodType<string>) => {
   return z
     .array(unchecked)
     .check(({ value, issues }) => {
-      for (const [index, one] of value.entries()) {
-        const [issue] = item.safeParse(one).error?.issues ?? [];
+      for (const [index, element] of value.entries()) {
+        const [issue] = item.safeParse(element).error?.issues ?? [];
         if (!issue) continue;
         const path = [index, ...issue.path];
         // The cast is needed, because Zod's type of an issue does not state that `input` can be any value.
-        issues.push({ ...issue, input: one, path } as z.core.$ZodRawIssue);
+        issues.push({ ...issue, input: element, path } as z.core.$ZodRawIssue);
         return;
       }
     })

@@ -144,8 +144,8 @@ function isFinished(state: State, call: CallRecord): boolean {
   if (call.sendId !== undefined && (state.sends.get(call.sendId)?.next.length ?? 0) > 0)
     return false;
   return deliveriesOf(state, call).every((id) => {
-    const found = state.deliveries.get(id)?.state;
-    return found !== "pending" && found !== "attempting";
+    const deliveryState = state.deliveries.get(id)?.state;
+    return deliveryState !== "pending" && deliveryState !== "attempting";
   });
 }
 

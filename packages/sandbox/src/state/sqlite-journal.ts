@@ -37,9 +37,9 @@ export function sqliteJournal(path: string): Journal {
   try {
     // The file is opened here only if it does not exist: opening a FIFO would block, and closing an existing file would
     // release the locks that another sandbox in this process holds on it.
-    const found = statSync(path, { throwIfNoEntry: false });
-    if (found === undefined) closeSync(openSync(path, "a", 0o600));
-    else assertUsable(path, found);
+    const stats = statSync(path, { throwIfNoEntry: false });
+    if (stats === undefined) closeSync(openSync(path, "a", 0o600));
+    else assertUsable(path, stats);
     // The real path is needed for two reasons: SQLite keeps its other files next to the target of a symbolic link, and
     // gives names such as `:memory:` a special meaning unless they include a directory.
     const file = realpathSync(path);
@@ -55,10 +55,10 @@ export function sqliteJournal(path: string): Journal {
 
 const notRegular = "is not a regular file";
 
-function assertUsable(path: string, found: Stats): void {
+function assertUsable(path: string, stats: Stats): void {
   accessSync(path, constants.R_OK | constants.W_OK);
-  if (found.isDirectory()) throw Object.assign(new Error("a directory"), { code: "EISDIR" });
-  if (!found.isFile()) throw new Error(`it ${notRegular}`);
+  if (stats.isDirectory()) throw Object.assign(new Error("a directory"), { code: "EISDIR" });
+  if (!stats.isFile()) throw new Error(`it ${notRegular}`);
 }
 
 /**
@@ -70,16 +70,16 @@ function assertUsable(path: string, found: Stats): void {
 function makePrivate(file: string): () => void {
   const files = [file];
   for (const suffix of ["-wal", "-shm", "-journal"]) {
-    const one = file + suffix;
+    const path = file + suffix;
     // Links are rejected, because following one would change the mode and the content of another file.
-    const found = lstatSync(one, { throwIfNoEntry: false });
-    if (found && !found.isFile()) throw new Error(`its file ${one} ${notRegular}`);
-    if (found) files.push(one);
+    const stats = lstatSync(path, { throwIfNoEntry: false });
+    if (stats && !stats.isFile()) throw new Error(`its file ${path} ${notRegular}`);
+    if (stats) files.push(path);
   }
-  const modes = files.map((one) => [one, statSync(one).mode] as const);
-  for (const one of files) chmodSync(one, 0o600);
+  const modes = files.map((path) => [path, statSync(path).mode] as const);
+  for (const path of files) chmodSync(path, 0o600);
   return () => {
-    for (const [one, mode] of modes) if (existsSync(one)) chmodSync(one, mode);
+    for (const [path, mode] of modes) if (existsSync(path)) chmodSync(path, mode);
   };
 }
 
@@ -113,7 +113,7 @@ function journalIn(database: Database, path: string): Journal {
     `INSERT INTO record (kind, id, value) VALUES (?, ?, ?)
       ON CONFLICT (kind, id) DO UPDATE SET value = excluded.value`,
   );
-  const one = database.prepare("SELECT value FROM record WHERE kind = ? AND id = ?");
+  const select = database.prepare("SELECT value FROM record WHERE kind = ? AND id = ?");
   const drop = database.prepare("DELETE FROM record WHERE kind = ? AND id = ?");
   // An upsert keeps the rowid, so the records are in the order of their creation.
   const all = database.prepare("SELECT kind, id, value FROM record ORDER BY rowid");
@@ -145,8 +145,8 @@ function journalIn(database: Database, path: string): Journal {
       }
     },
     read(kind, id) {
-      const found = one.get(kind, id);
-      return found && decode(String(found["value"]));
+      const row = select.get(kind, id);
+      return row && decode(String(row["value"]));
     },
     write: (changes) => transaction(() => writeAll(changes)),
     replace: (records) =>

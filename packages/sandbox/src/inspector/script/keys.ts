@@ -3,8 +3,8 @@ import { all, find, the } from "./dom.js";
 function moveRow(by: number): void {
   const rows = all("#calls a.name");
   const active = rows.findIndex((row) => row === document.activeElement);
-  const at = active < 0 ? rows.findIndex(({ ariaCurrent }) => ariaCurrent) : active;
-  rows[Math.max(0, at + by)]?.focus();
+  const index = active < 0 ? rows.findIndex(({ ariaCurrent }) => ariaCurrent) : active;
+  rows[Math.max(0, index + by)]?.focus();
 }
 
 function moveAttempt(by: number): void {

@@ -27,7 +27,7 @@ export function show(next: Document, asked?: ReadonlySet<string>): void {
     else if (part.id === "calls") merge(part, asked);
   }
   // The pieces of a replaced part are already in the page, so they are no longer in `next`.
-  for (const piece of fresh.filter((one) => next.contains(one)))
+  for (const piece of fresh.filter((element) => next.contains(element)))
     showPiece(byId(piece.id), piece, Boolean(next.title));
   for (const part of parts)
     for (const piece of pieces(the(`#${part}`)))

@@ -125,11 +125,11 @@ const mostLinks = 50;
 /** Returns the targets of an email's first {@link mostLinks} links as text, because the frame does not follow links. */
 function linksOf({ service }: View, { id, html: part }: Send): readonly string[] {
   const html = part ? mailPart(service, id, "html").slice(0, 262_144) : "";
-  const found = html.matchAll(
+  const matches = html.matchAll(
     /\shref\s*=\s*(?:"([^"]{1,2000})"|'([^']{1,2000})'|([^\s"'>]{1,2000}))/gi,
   );
   const links = new Set<string>();
-  for (const [, double, single, bare] of found) {
+  for (const [, double, single, bare] of matches) {
     links.add(double ?? single ?? bare ?? "");
     if (links.size === mostLinks) break;
   }

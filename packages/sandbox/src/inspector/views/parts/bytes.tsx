@@ -105,11 +105,13 @@ const perLine = 16;
 function hexOf(base64: string): string {
   const bytes = Buffer.from(base64, "base64");
   const lines: string[] = [];
-  for (let at = 0; at < bytes.length; at += perLine) {
-    const part = Array.from(bytes.subarray(at, at + perLine));
+  for (let offset = 0; offset < bytes.length; offset += perLine) {
+    const part = Array.from(bytes.subarray(offset, offset + perLine));
     const hex = part.map((byte) => byte.toString(16).padStart(2, "0")).join(" ");
     const text = part.map((byte) => (byte > 31 && byte < 127 ? String.fromCharCode(byte) : "."));
-    lines.push(`${at.toString(16).padStart(8, "0")}  ${hex.padEnd(perLine * 3)} ${text.join("")}`);
+    lines.push(
+      `${offset.toString(16).padStart(8, "0")}  ${hex.padEnd(perLine * 3)} ${text.join("")}`,
+    );
   }
   return lines.join("\n");
 }

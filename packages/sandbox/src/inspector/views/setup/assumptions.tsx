@@ -10,7 +10,7 @@ interface AssumptionsProps {
   readonly behind: readonly string[];
 }
 
-const isChanged = (one: AssumptionState) => one.value !== one.default;
+const isChanged = (assumption: AssumptionState) => assumption.value !== assumption.default;
 
 function noteOf(all: readonly AssumptionState[]): string {
   const changed = all.filter(isChanged).length;
@@ -21,8 +21,8 @@ function noteOf(all: readonly AssumptionState[]): string {
 export const Assumptions = ({ view, behind }: AssumptionsProps) => {
   const all = view.service.ledger.list();
   const isBehind = ({ id }: AssumptionState) => behind.includes(id);
-  const changed = all.filter((one) => isChanged(one) && !isBehind(one));
-  const others = all.filter((one) => !isChanged(one) && !isBehind(one));
+  const changed = all.filter((assumption) => isChanged(assumption) && !isBehind(assumption));
+  const others = all.filter((assumption) => !isChanged(assumption) && !isBehind(assumption));
   return (
     <Panel id="assumptions" data={[all, behind]} title="Assumptions" note={noteOf(all)}>
       <p class="sub">

@@ -16,7 +16,10 @@ export const CallRow = ({ view, call }: { view: View; call: Call }) => {
   const items = [
     call.id,
     call.send?.id,
-    ...call.events.flatMap(({ id, deliveries }) => [id, ...deliveries.map((one) => one.id)]),
+    ...call.events.flatMap(({ id, deliveries }) => [
+      id,
+      ...deliveries.map((delivery) => delivery.id),
+    ]),
   ];
   const selected = items.includes(state.item) ? [state.item, state.attempt] : undefined;
   const start = Date.parse(call.at);

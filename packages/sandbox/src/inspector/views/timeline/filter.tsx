@@ -74,14 +74,14 @@ export const States = ({ view: { state }, counts }: { view: View; counts: Counts
         All <span data-count="deliveries">{amount(counts.deliveries)}</span>
       </a>
       {states
-        .filter((one) => one !== "sending" || counts.sending > 0 || state.state === one)
-        .map((one) => (
+        .filter((word) => word !== "sending" || counts.sending > 0 || state.state === word)
+        .map((word) => (
           <a
-            href={href(state, { state: one, before: undefined })}
-            aria-current={state.state === one ? "true" : undefined}
+            href={href(state, { state: word, before: undefined })}
+            aria-current={state.state === word ? "true" : undefined}
           >
-            <Icon of={stateShapes[one]} class={stateShapes[one]} />
-            {stateLabel(one)} <span data-count={one}>{amount(counts[one])}</span>
+            <Icon of={stateShapes[word]} class={stateShapes[word]} />
+            {stateLabel(word)} <span data-count={word}>{amount(counts[word])}</span>
           </a>
         ))}
     </nav>
