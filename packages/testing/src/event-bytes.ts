@@ -10,9 +10,10 @@ import { assertValid } from "@svc-webhooks/core/adapter";
 export function eventBytes(event: unknown): Uint8Array<ArrayBuffer> {
   if (event instanceof Uint8Array) return Uint8Array.from(event);
   const text = typeof event === "string" ? event : jsonTextOf(event);
-  const found = event === undefined ? "undefined" : `a value without a JSON form (${typeof event})`;
+  const description =
+    event === undefined ? "undefined" : `a value without a JSON form (${typeof event})`;
   const fix = 'Pass an object, a string or bytes. For an empty body, pass "".';
-  assertValid(text !== undefined, "event", `\`event\` is ${found}. ${fix}`);
+  assertValid(text !== undefined, "event", `\`event\` is ${description}. ${fix}`);
   return new TextEncoder().encode(text);
 }
 

@@ -83,8 +83,8 @@ export class HttpSender {
   send(sending: Sending): Promise<Reply> {
     const { body = new Uint8Array(), chunkBytes = body.length || 1 } = sending;
     const outgoing = this.open(sending);
-    for (let at = 0; at < body.length; at += chunkBytes) {
-      outgoing.write(body.subarray(at, at + chunkBytes));
+    for (let offset = 0; offset < body.length; offset += chunkBytes) {
+      outgoing.write(body.subarray(offset, offset + chunkBytes));
     }
     outgoing.end();
     return this.replyTo(outgoing, {
@@ -127,7 +127,7 @@ export class HttpSender {
     // request closes the connection while the body is being sent, and the failed write could hide the response.
     const defaults = { host, connection: "keep-alive", ...length };
     const lines = Object.entries({ ...defaults, ...headers }).flatMap(([name, value]) =>
-      [value ?? []].flat().flatMap((one) => [name, one]),
+      [value ?? []].flat().flatMap((item) => [name, item]),
     );
     // Passes a list, because Node sends a list of headers unchanged, even repeated names.
     return request(this.#url, {

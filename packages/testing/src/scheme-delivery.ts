@@ -84,9 +84,9 @@ function signingOf({ scheme, secret }: SchemeDeliveryOptions, values: BodyValues
     scheme,
     at: isTimed ? values.at : undefined,
     otherSecret: async () => (await sender.testKeys()).signingSecret,
-    async sign(given, { secret: other = secret, at }) {
+    async sign(bytes, { secret: other = secret, at }) {
       assertValid(typeof other === "string", "secret", "`secret` must be a string.");
-      const body = at !== undefined && timeField ? withTime(given, timeField, at) : given;
+      const body = at !== undefined && timeField ? withTime(bytes, timeField, at) : bytes;
       const signing = { ...values, ...(at !== undefined && { at }), secret: other };
       return { headers: await headersOf(sender, body, signing), body };
     },

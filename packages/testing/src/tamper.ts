@@ -124,9 +124,9 @@ export const tamper = {
 
   /** Changes one bit in the middle of the body. If the body is empty, adds a byte. */
   flippedByte: (delivery: SignedDelivery): SignedDelivery =>
-    changed(delivery, (given) => {
-      const body = new Uint8Array(Math.max(1, given.body.length));
-      body.set(given.body);
+    changed(delivery, (original) => {
+      const body = new Uint8Array(Math.max(1, original.body.length));
+      body.set(original.body);
       const middle = body.length >> 1;
       body.set([(body[middle] ?? 0) ^ 1], middle);
       return { body };
@@ -245,9 +245,9 @@ export const tamper = {
     delivery: SignedDelivery,
     { bytes = 2_097_152, secret }: HugeOptions = {},
   ): Promise<SignedDelivery> =>
-    signed(delivery, { secret }, (given) => {
-      const body = new Uint8Array(Math.max(bytes, given.length)).fill(0x20);
-      body.set(given);
+    signed(delivery, { secret }, (original) => {
+      const body = new Uint8Array(Math.max(bytes, original.length)).fill(0x20);
+      body.set(original);
       return body;
     }),
 

@@ -132,10 +132,11 @@ export function contractReceiver(): Receiver {
   const receiver = createReceiver(options);
   const hurried = createReceiver({ ...options, store: memoryStore(), bodyTimeoutMs: 100 });
 
-  const receive: Receiver["receive"] = async (delivery, given) => {
+  const receive: Receiver["receive"] = async (delivery, callOptions) => {
     const list = headerOf(delivery, memoryHeader) as keyof ContractMemory | undefined;
     const isHurried = headerOf(delivery, hurryHeader) !== undefined;
-    if (!list) return replied(await (isHurried ? hurried : receiver).receive(delivery, given));
+    if (!list)
+      return replied(await (isHurried ? hurried : receiver).receive(delivery, callOptions));
     const code = JSON.stringify(memory[list].splice(0));
     // Returns the list as the code of an invented outcome, because every adapter sends the code to the client.
     return { code, status: 200, receivedAt: 0, warnings: [] } as unknown as Outcome;

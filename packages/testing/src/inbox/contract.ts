@@ -110,20 +110,21 @@ export function inboxContract(
 
   const test = async ({ settings = {}, needs = [], run }: InboxCase): Promise<void> => {
     const { attempts = 3, afterDead } = settings;
-    const made = await makeInbox({
+    const subject = await makeInbox({
       attempts,
       ...(needs.includes("order") && { partitionBy, afterDead }),
     });
     try {
-      await run(new InboxProbe(made, { maxBodyBytes, timeoutMs }));
+      await run(new InboxProbe(subject, { maxBodyBytes, timeoutMs }));
     } finally {
-      await made.close?.();
+      await subject.close?.();
     }
   };
 
   describe(name, () => {
-    for (const one of inboxCases) {
-      if (one.needs?.every((ability) => can[ability]) ?? true) it(one.title, () => test(one));
+    for (const testCase of inboxCases) {
+      if (testCase.needs?.every((ability) => can[ability]) ?? true)
+        it(testCase.title, () => test(testCase));
     }
   });
 }

@@ -132,9 +132,9 @@ export function memoryInbox(options: MemoryInboxOptions = {}): MemoryInbox {
       }
       return verdicts;
     },
-    async work(receiver, given = {}) {
-      assertOptions(given, ["concurrency"]);
-      const { concurrency = 16 } = given;
+    async work(receiver, workOptions = {}) {
+      assertOptions(workOptions, ["concurrency"]);
+      const { concurrency = 16 } = workOptions;
       assertWhole(concurrency, "concurrency", 1, 1_000_000);
       return startWorker(queue, receiver, concurrency);
     },

@@ -217,15 +217,15 @@ export class InboxProbe {
   }
 
   /** Receives a delivery repeatedly, like a sender's retries, until its job is stored, because a queue may be busy. */
-  async accept(process: Process, given?: StoredDelivery): Promise<StoredDelivery> {
-    const delivery = given ?? (await this.delivery());
+  async accept(process: Process, delivery?: StoredDelivery): Promise<StoredDelivery> {
+    const sent = delivery ?? (await this.delivery());
     let code = "";
     const isStored = async () => {
-      ({ code } = await this.receive(process, delivery));
+      ({ code } = await this.receive(process, sent));
       return code === "enqueued";
     };
     await this.until("the delivery is stored", isStored, () => `It ended as ${code}.`);
-    return delivery;
+    return sent;
   }
 
   /** Makes another server the primary. */
@@ -252,7 +252,7 @@ export class InboxProbe {
   /** Returns the job that the delivery would have, without storing it. */
   async jobOf(delivery: StoredDelivery): Promise<InboxJob> {
     let job: InboxJob | undefined;
-    const capture = defineInbox(async (made) => void (job = made));
+    const capture = defineInbox(async (newJob) => void (job = newJob));
     const { receiver } = new Process({ inbox: capture, work: () => ({ stop() {} }) }, this, {});
     await receiver.receive(delivery);
     return job ?? fail("The receiver stored no job.");
@@ -327,14 +327,14 @@ export class InboxProbe {
     expected: Partial<Record<InboxEntry["state"], number>>,
   ): Promise<void> {
     const all = { ready: 0, delayed: 0, active: 0, dead: 0, ...expected };
-    let found: object = {};
+    let counts: object = {};
     const isEqual = async () => {
       const { ready, delayed, active, dead } = await process.admin.stats();
-      found = { ready, delayed, active, dead };
-      return JSON.stringify(found) === JSON.stringify(all);
+      counts = { ready, delayed, active, dead };
+      return JSON.stringify(counts) === JSON.stringify(all);
     };
     const text = `stats() reports ${JSON.stringify(all)}`;
-    await this.until(text, isEqual, () => `It reports ${JSON.stringify(found)}.`);
+    await this.until(text, isEqual, () => `It reports ${JSON.stringify(counts)}.`);
   }
 
   /**

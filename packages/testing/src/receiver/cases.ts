@@ -32,4 +32,6 @@ export const appliesTo = (
  * @param sender undefined for the service
  */
 export const receiverForgeries = (sender: Sender | undefined): readonly Forgery[] =>
-  casesFor(sender).flatMap((one) => (appliesTo(sender, one) ? (one.forgeries ?? []) : []));
+  casesFor(sender).flatMap((testCase) =>
+    appliesTo(sender, testCase) ? (testCase.forgeries ?? []) : [],
+  );

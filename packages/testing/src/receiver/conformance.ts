@@ -130,11 +130,11 @@ export async function receiverConformance(
     },
   });
   const results: ConformanceResult[] = [];
-  for (const [index, one] of cases.entries()) {
+  for (const [index, testCase] of cases.entries()) {
     const isBarred = results[0]?.status === "failed";
     const result = isBarred
-      ? resultOf(one, scheme, "not_applicable", "The receiver failed the first case.")
-      : await judged(one, options);
+      ? resultOf(testCase, scheme, "not_applicable", "The receiver failed the first case.")
+      : await judged(testCase, options);
     signal?.throwIfAborted();
     results.push(result);
     onResult?.(result, index, cases.length);
@@ -143,28 +143,30 @@ export async function receiverConformance(
 }
 
 async function judged(
-  one: ExaminedCase,
+  testCase: ExaminedCase,
   { scheme, signal, onHandler }: ReceiverConformanceOptions,
 ): Promise<ConformanceResult> {
   signal?.throwIfAborted();
-  if (one.reasonToSkip) {
+  if (testCase.reasonToSkip) {
     const reason =
-      one.reasonToSkip === "handler" ? unseen : `This case does not apply to the sender ${scheme}.`;
-    return resultOf(one, scheme, "not_applicable", reason);
+      testCase.reasonToSkip === "handler"
+        ? unseen
+        : `This case does not apply to the sender ${scheme}.`;
+    return resultOf(testCase, scheme, "not_applicable", reason);
   }
   try {
-    await one.attempt();
+    await testCase.attempt();
   } catch (error) {
     signal?.throwIfAborted();
     // An invalid key of a scheme is the caller's mistake, not the receiver's.
     if ((error as Error).name === "ConfigError") throw error;
     const { message, cause } = error as Error;
-    const result = resultOf(one, scheme, "failed", message);
+    const result = resultOf(testCase, scheme, "failed", message);
     return cause instanceof MinorFailure ? { ...result, level: "should" } : result;
   }
-  return one.showsOnlyInRuns && !onHandler
-    ? resultOf(one, scheme, "not_applicable", unseen)
-    : resultOf(one, scheme, "passed");
+  return testCase.showsOnlyInRuns && !onHandler
+    ? resultOf(testCase, scheme, "not_applicable", unseen)
+    : resultOf(testCase, scheme, "passed");
 }
 
 const resultOf = (

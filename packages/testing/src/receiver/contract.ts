@@ -90,8 +90,8 @@ export function receiverContract(
   let first: Promise<void> | undefined;
   const attemptFirst = () => (first = precondition?.attempt() ?? Promise.resolve());
 
-  const test = async (one: ExaminedCase): Promise<void> => {
-    if (one === precondition) return attemptFirst();
+  const test = async (testCase: ExaminedCase): Promise<void> => {
+    if (testCase === precondition) return attemptFirst();
     // The runner may have filtered the first case out.
     if (!first) await attemptFirst();
     else {
@@ -99,17 +99,17 @@ export function receiverContract(
         throw new Error("See the first case.");
       });
     }
-    return one.attempt();
+    return testCase.attempt();
   };
 
   const reasons = { handler: "it needs mount", scheme: `it does not apply to ${scheme}` };
 
   describe(name, () => {
-    for (const one of cases) {
-      const reason = one.reasonToSkip && reasons[one.reasonToSkip];
-      if (!reason) it(one.title, () => test(one));
-      else if (it.skip) it.skip(one.title, () => test(one));
-      else it(`${one.title} (skipped: ${reason})`, () => Promise.resolve());
+    for (const testCase of cases) {
+      const reason = testCase.reasonToSkip && reasons[testCase.reasonToSkip];
+      if (!reason) it(testCase.title, () => test(testCase));
+      else if (it.skip) it.skip(testCase.title, () => test(testCase));
+      else it(`${testCase.title} (skipped: ${reason})`, () => Promise.resolve());
     }
   });
 }

@@ -43,7 +43,7 @@ export function examinationOf(options: ExaminationOptions): readonly ExaminedCas
   /** The {@link ReceiverProbe.hasForged} of the earlier cases. Always false if each case has its own receiver. */
   let hasForged = false;
 
-  const attempt = async (one: ReceiverCase): Promise<void> => {
+  const attempt = async (testCase: ReceiverCase): Promise<void> => {
     // Undefined until the receiver is mounted: the probe needs its URL, but `mount` needs the handler first.
     let probe: ReceiverProbe | undefined;
     const handler = async (event: unknown) => probe?.runs.handler(event);
@@ -51,16 +51,16 @@ export function examinationOf(options: ExaminationOptions): readonly ExaminedCas
       probe = new ReceiverProbe(url, options);
       probe.hasForged = hasForged;
       try {
-        for (const [, , change] of one.forgeries ?? []) await probe.refusesChanged(change);
-        await one.run?.(probe);
+        for (const [, , change] of testCase.forgeries ?? []) await probe.refusesChanged(change);
+        await testCase.run?.(probe);
         if (probe.minorFailure) throw probe.minorFailure;
       } catch (error) {
-        if (one !== genuine) await probe.expectUnlocked();
+        if (testCase !== genuine) await probe.expectUnlocked();
         else {
           const text = await options.explainError?.(error as Error);
           if (text !== undefined) throw new PreconditionError(text, { cause: error });
         }
-        throw failureOf(error, one.fix, url, start);
+        throw failureOf(error, testCase.fix, url, start);
       } finally {
         hasForged = isShared && probe.hasForged;
       }
@@ -68,14 +68,14 @@ export function examinationOf(options: ExaminationOptions): readonly ExaminedCas
     });
   };
 
-  function reasonToSkip(one: ReceiverCase): ExaminedCase["reasonToSkip"] {
-    if (one.needsHandler && !hasHandler) return "handler";
-    return appliesTo(sender, one) ? undefined : "scheme";
+  function reasonToSkip(testCase: ReceiverCase): ExaminedCase["reasonToSkip"] {
+    if (testCase.needsHandler && !hasHandler) return "handler";
+    return appliesTo(sender, testCase) ? undefined : "scheme";
   }
 
-  return casesFor(sender).map((one) => ({
-    ...one,
-    reasonToSkip: reasonToSkip(one),
-    attempt: () => attempt(one),
+  return casesFor(sender).map((testCase) => ({
+    ...testCase,
+    reasonToSkip: reasonToSkip(testCase),
+    attempt: () => attempt(testCase),
   }));
 }

@@ -32,9 +32,9 @@ export async function whileMounted(
   const url = isObject ? mounted.url : returned;
   try {
     if (!isHttpUrl(url)) {
-      const found = isObject ? `an object whose \`url\` is ${shown(url)}` : shown(url);
+      const description = isObject ? `an object whose \`url\` is ${shown(url)}` : shown(url);
       throw new PreconditionError(
-        `\`mount\` returned ${found}. Return a URL with its scheme, such as "http://127.0.0.1:3000/webhooks", or an object with \`url\` and \`close\`.`,
+        `\`mount\` returned ${description}. Return a URL with its scheme, such as "http://127.0.0.1:3000/webhooks", or an object with \`url\` and \`close\`.`,
       );
     }
     await use(url);

@@ -227,10 +227,10 @@ const lateness: readonly StoreCase[] = [
 ];
 
 const count = (results: readonly unknown[], result: unknown) =>
-  results.filter((one) => one === result).length;
+  results.filter((item) => item === result).length;
 
 async function race(probe: StoreProbe, key: string, by = many): Promise<readonly string[]> {
-  const results = await Promise.all(by.map((one) => probe.claim(key, one)));
+  const results = await Promise.all(by.map((racer) => probe.claim(key, racer)));
   return results.map(({ status }) => status);
 }
 

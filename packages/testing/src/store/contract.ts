@@ -57,11 +57,11 @@ export function storeContract(
   describe(name, () => {
     for (const { title, run } of storeCases(modelRuns, abandon)) {
       it(title, async () => {
-        const made = await makeStore();
+        const subject = await makeStore();
         try {
-          await run(new StoreProbe(made));
+          await run(new StoreProbe(subject));
         } finally {
-          await made.close?.();
+          await subject.close?.();
         }
       });
     }

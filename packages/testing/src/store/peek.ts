@@ -9,10 +9,10 @@ async function expectStates(
   probe: StoreProbe,
   expected: readonly (readonly [key: string, state: RecordState | undefined])[],
 ): Promise<void> {
-  const found = await probe.peek(expected.map(([key]) => key));
-  if (found) {
+  const states = await probe.peek(expected.map(([key]) => key));
+  if (states) {
     deepEqual(
-      found,
+      states,
       expected.map(([, state]) => state),
     );
   }

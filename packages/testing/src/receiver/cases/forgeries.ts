@@ -38,8 +38,8 @@ export const withDigits = (name: string, change: (digits: string) => string): Fo
 
 /** Inserts a byte that is not UTF-8 at the end of the last string in the JSON. */
 function withInvalidByte(body: Uint8Array): Uint8Array {
-  const at = body.lastIndexOf(0x22);
-  return Buffer.concat([body.subarray(0, at), Buffer.of(0xff), body.subarray(at)]);
+  const index = body.lastIndexOf(0x22);
+  return Buffer.concat([body.subarray(0, index), Buffer.of(0xff), body.subarray(index)]);
 }
 
 const withoutValue = (name: string) => [name, undefined] as const;

@@ -72,9 +72,9 @@ const afterPrefix = (
 const withWrongDigit = (name: string, share: number): Forgery =>
   withDigits(name, (digits) => {
     const { length } = digits.replace(/=+$/, "");
-    const at = Math.min(Math.floor(length * share), length - 1);
+    const index = Math.min(Math.floor(length * share), length - 1);
     // In base64, 0 and 1 may differ only in bits that no byte uses.
-    return digits.slice(0, at) + (digits[at] === "0" ? "8" : "0") + digits.slice(at + 1);
+    return digits.slice(0, index) + (digits[index] === "0" ? "8" : "0") + digits.slice(index + 1);
   });
 
 /** Cases with signatures and requests that a stranger can create from a genuine delivery, or without one. */
