@@ -63,7 +63,7 @@ function ofService({ verdict, mistake, next_step, body_difference }: Explanation
     isGenuine: false,
     verdict: "The signature is not genuine.",
     texts: mistake ? [] : [unexplained, next_step ?? ""],
-    ...(mistake && known(mistake.id, mistake.text, mistake.remedy, body_difference)),
+    ...(mistake && known({ ...mistake, body_difference })),
   };
 }
 
@@ -83,29 +83,24 @@ function ofSender({ outcome, isGenuine, text, mistake, next_step }: RequestExpla
       ? `The signature is genuine, but the delivery is refused with ${code}.`
       : `The request is refused with ${code}.`,
     texts: [text.happened, ...(next_step === undefined ? [] : [unexplained, next_step])],
-    ...(mistake
-      ? known(mistake.id, mistake.text, remedyOf(mistake), mistake.body_difference)
-      : { cause: text.cause, fix: text.fix }),
+    ...(mistake ? known(mistake) : { cause: text.cause, fix: text.fix }),
   };
 }
 
 /** Returns the fix of a mistake for readers of the page. */
-function remedyOf({ id, remedy, sender }: SenderMistake): string {
+function fixOf({ id, fix, sender }: SenderMistake): string {
   if (sender !== undefined) {
     return `Choose ${sender} as the sender here, and use its scheme in the receiver.`;
   }
   return id === "stale"
-    ? `${remedy} If the delivery was captured earlier, enter the time at which it arrived.`
-    : remedy;
+    ? `${fix} If the delivery was captured earlier, enter the time at which it arrived.`
+    : fix;
 }
 
-function known(
-  mistake: string,
-  cause: string,
-  fix: string,
-  difference: BodyDifference | undefined,
-): Partial<Result> {
-  return { mistake, cause, fix, difference: difference && differenceOf(difference) };
+function known(mistake: SenderMistake): Partial<Result> {
+  const { id, cause, body_difference } = mistake;
+  const difference = body_difference && differenceOf(body_difference);
+  return { mistake: id, cause, fix: fixOf(mistake), difference };
 }
 
 function differenceOf({ bytes, at, before, body, yours }: BodyDifference): Difference {

@@ -446,8 +446,8 @@ test("prints the cause and the fix after a wrong signature, and nothing after a 
   expect(output.stdout.split("\n").slice(2)).toEqual([
     expect.stringMatching(/ {2}401 {2}POST {2}dlv_\S+ {2}signature_missing$/),
     expect.stringMatching(/ {2}401 {2}POST {2}dlv_\S+ {2}signature_mismatch$/),
-    `  ${mistake?.text}`,
-    `  ${mistake?.remedy}`,
+    `  ${mistake?.cause}`,
+    `  ${mistake?.fix}`,
     expect.stringMatching(/ {2}401 {2}POST {2}dlv_\S+ {2}signature_malformed$/),
     expect.stringMatching(/^ {2}No known mistake produces this signature\. .+ --explain\.$/),
     expect.stringMatching(/ {2}200 {2}email\.sent {2}dlv_\S+ {2}genuine$/),

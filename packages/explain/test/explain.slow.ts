@@ -51,9 +51,9 @@ test("plants every mistake", () => {
   expect([...ids].toSorted()).toEqual(Object.keys(mistakes).toSorted());
 });
 
-test.each(Object.entries(mistakes))("describes %s in whole sentences", (_id, { text, remedy }) => {
-  expect(text).toMatch(/^[A-Z].+\.$/);
-  expect(remedy).toMatch(/^[A-Z].+\.$/);
+test.each(Object.entries(mistakes))("describes %s in whole sentences", (_id, { cause, fix }) => {
+  expect(cause).toMatch(/^[A-Z].+\.$/);
+  expect(fix).toMatch(/^[A-Z].+\.$/);
 });
 
 test.each([
@@ -97,7 +97,7 @@ test.each([
   const body = names.includes("base64") && names.includes("prefix") ? compact : spaced;
   const { verdict, mistake } = await explained(body, signature);
   expect(verdict).toBe("known_mistake");
-  for (const name of names) expect(mistake?.text).toContain(name);
+  for (const name of names) expect(mistake?.cause).toContain(name);
 });
 
 describe("a right signature", () => {
@@ -256,7 +256,7 @@ describe("a mistake that the body already had", () => {
         const { verdict, mistake } = await explained(body, signed(other));
         expect(verdict).toBe(body === other ? "same" : "known_mistake");
         for (const id of partsOf(body))
-          expect(mistake?.text ?? "").not.toContain(mistakes[id].text);
+          expect(mistake?.cause ?? "").not.toContain(mistakes[id].cause);
       }),
       { numRuns: sized(50, 300) },
     );

@@ -8,7 +8,7 @@ import { mistakes } from "../src/mistakes.js";
 test("docs/debug-a-signature.md lists all mistakes (npx vitest run --config test/package/check.config.ts -u writes them)", async () => {
   const file = join(root, "docs/debug-a-signature.md");
   const rows = Object.entries(mistakes).map(
-    ([id, { text, remedy }]) => `| \`${id}\` | ${text} | ${remedy} |\n`,
+    ([id, { cause, fix }]) => `| \`${id}\` | ${cause} | ${fix} |\n`,
   );
   const table = `| mistake | cause | fix |\n| --- | --- | --- |\n${rows.join("")}`;
   const written = readFileSync(file, "utf8").replace(

@@ -80,7 +80,7 @@ test("recognizes a delivery of the service, which has no scheme", async () => {
   expect(outcome).toMatchObject({ code: "signature_missing" });
   expect(mistake).toMatchObject({
     id: "other_scheme",
-    text: "The request has X-SVC-Signature, the signature header of the service itself.",
+    cause: "The request has X-SVC-Signature, the signature header of the service itself.",
   });
   expect(mistake).not.toHaveProperty("sender");
 });

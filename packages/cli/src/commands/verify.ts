@@ -1,6 +1,6 @@
 import { verify as verdictOf } from "@svc-webhooks/core";
 import { headerNames } from "@svc-webhooks/core/adapter";
-import { explain, type Explanation } from "@svc-webhooks/explain";
+import { explain, type Explanation, type Mistake } from "@svc-webhooks/explain";
 import {
   explainRequest,
   judgeRequest,
@@ -22,7 +22,7 @@ import {
   secretOptions,
 } from "../lib/secret.js";
 import { escaped } from "../lib/terminal/text.js";
-import { remedyOf } from "../schemes/advice.js";
+import { adviceOf } from "../schemes/advice.js";
 import { arrivedOptions, readArrived, type Arrived } from "../schemes/arrived.js";
 import { assertWithScheme, schemeOption, senderOf } from "../schemes/option.js";
 import { keyOf } from "../schemes/signing-secret.js";
@@ -110,7 +110,7 @@ async function verifySignature(
   const signature = headerOf(headers, headerNames.signature);
   const spoilt = spoiltSecret(secret);
   if (spoilt) {
-    const line = [paint("red", "Not genuine."), ` ${spoilt.text}`];
+    const line = [paint("red", "Not genuine."), ` ${spoilt.cause} ${spoilt.fix}`];
     show({ ok: false, mistake: spoilt.id }, [line]);
     return 1;
   }
@@ -137,20 +137,22 @@ const upperCase =
   'The hex digits of this signature are in upper case, which other receivers may refuse. Write them in lower case, as digest("hex") does.';
 
 /**
- * Returns the reason why receivers refuse a secret with white space or quotes around it. Returns undefined for any
- * other secret.
+ * Returns the mistake for which receivers refuse a secret with white space or quotes around it. Returns undefined for
+ * any other secret.
  */
-function spoiltSecret(secret: string): { readonly id: string; readonly text: string } | undefined {
+function spoiltSecret(secret: string): Mistake | undefined {
   if (secret.trim() !== secret) {
     return {
       id: "secret_space",
-      text: "The given secret has white space around it. Remove the white space where the secret is stored.",
+      cause: "The given secret has white space around it.",
+      fix: "Remove the white space where the secret is stored.",
     };
   }
   if (/^(["'`]).*\1$/s.test(secret)) {
     return {
       id: "secret_quoted",
-      text: "The given secret is in quotes. Remove the quotes where the secret is stored.",
+      cause: "The given secret is in quotes.",
+      fix: "Remove the quotes where the secret is stored.",
     };
   }
   return undefined;
@@ -163,7 +165,7 @@ function spoiltSecret(secret: string): { readonly id: string; readonly text: str
 function linesOf(explanation: Explanation): readonly string[] {
   const { mistake, next_step, first_difference, body_difference } = explanation;
   const cause = mistake
-    ? [`Cause: ${mistake.text}`, `Fix:   ${mistake.remedy}`, `Id:    ${mistake.id}`]
+    ? [`Cause: ${mistake.cause}`, `Fix:   ${mistake.fix}`, `Id:    ${mistake.id}`]
     : ["Cause: no known mistake produces this signature.", `Next:  ${next_step ?? ""}`];
   if (body_difference) return [...cause, ...differenceLines(body_difference, "sent", "yours")];
   if (!first_difference) return cause;
@@ -186,17 +188,17 @@ async function verifyRequest(
     ? await explainRequest(request)
     : await judgeRequest(request);
   const { outcome, text, details, mistake, next_step } = explanation;
+  const { cause, fix } = adviceOf(text, mistake);
   const ok = outcome.status === 200;
-  const { happened, cause, fix } = text;
   show(
     {
       ok,
       outcome: outcome.code,
       delivery_id: outcome.deliveryId ?? null,
       type: outcome.type ?? null,
-      happened,
-      cause: mistake?.text ?? cause,
-      fix: (mistake && remedyOf(mistake)) ?? fix,
+      happened: text.happened,
+      cause,
+      fix,
       ...(details && { details }),
       mistake: mistake?.id ?? null,
       ...(next_step !== undefined && { next_step }),
@@ -206,10 +208,8 @@ async function verifyRequest(
   return ok ? 0 : 1;
 }
 
-function outcomeLines(
-  { outcome, isGenuine, text, details, mistake, next_step: next }: RequestExplanation,
-  isExplained: boolean,
-): readonly Line[] {
+function outcomeLines(explanation: RequestExplanation, isExplained: boolean): readonly Line[] {
+  const { outcome, isGenuine, text, details, mistake, next_step: next } = explanation;
   const { code, status, deliveryId, type } = outcome;
   if (status === 200) {
     const what = [code, deliveryId && `delivery ${deliveryId}`, type && `type ${type}`];
@@ -220,14 +220,14 @@ function outcomeLines(
     ];
   }
   const verdict = isGenuine ? "The signature is genuine, but the delivery is refused:" : "Refused:";
-  const advice = mistake
-    ? [`Cause: ${mistake.text}`, `Fix:   ${remedyOf(mistake)}`, `Id:    ${mistake.id}`]
-    : [`Cause: ${text.cause}`, `Fix:   ${text.fix}`];
+  const { cause, fix } = adviceOf(text, mistake);
   return [
     [paint("red", verdict), ` ${code}.`],
     text.happened,
     ...(details ? [`Log:   ${details}`] : []),
-    ...advice,
+    `Cause: ${cause}`,
+    `Fix:   ${fix}`,
+    ...(mistake ? [`Id:    ${mistake.id}`] : []),
     ...(next === undefined ? [] : [`Next:  No known mistake explains this. ${next}`]),
     ...(mistake?.body_difference
       ? differenceLines(mistake.body_difference, "given", "signed")

@@ -1,4 +1,5 @@
 import { createHash, createHmac } from "node:crypto";
+import type { Mistake } from "@svc-webhooks/explain";
 import { jsonIn } from "../lib/json-in.js";
 
 type Bytes = string | Uint8Array;
@@ -10,19 +11,12 @@ const signedWith = (key: Bytes, message: Bytes): string =>
 /** The kind of a mistake: the body was parsed or altered, the key is wrong, or the signature has another form. */
 export type GuessKind = "parsed" | "altered" | "key" | "form";
 
-/** A mistake of {@link Guess}, as `verify --explain` names it. */
-export interface Mistaken {
-  readonly id: string;
-  readonly text: string;
-  readonly remedy: string;
-}
-
 /** The signature that a mistaken receiver computes for a body, and therefore accepts. */
 export interface Guess {
   readonly kind: GuessKind;
   readonly signature: string;
   /** The mistake, if it is known without a search by `explain`. */
-  readonly mistake?: Mistaken;
+  readonly mistake?: Mistake;
 }
 
 /** Returns the values that a mistaken receiver may verify in place of the raw body, with the kind of each mistake. */

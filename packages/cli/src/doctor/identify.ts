@@ -44,8 +44,8 @@ export async function identify(
       {
         ...(mistake && {
           mistake: mistake.id,
-          cause: mistake.text,
-          ...(kind === "parsed" ? {} : { fix: mistake.remedy }),
+          cause: mistake.cause,
+          ...(kind === "parsed" ? {} : { fix: mistake.fix }),
         }),
       },
     );

@@ -1,10 +1,10 @@
 import { headerNames } from "@svc-webhooks/core/adapter";
-import { explain } from "@svc-webhooks/explain";
+import { explain, type Mistake } from "@svc-webhooks/explain";
 import { service, type Sender } from "@svc-webhooks/schemes/senders";
 import { signedDelivery, tamper, type SignedDelivery } from "@svc-webhooks/testing";
 import type { FindingId } from "./findings.js";
 import { forgeriesFor } from "./forgeries.js";
-import { bodyVariants, keyGuesses, type Guess, type Mistaken } from "./guesses.js";
+import { bodyVariants, keyGuesses, type Guess } from "./guesses.js";
 import { eventIdOf, newDeliveryId, type Delivered, type Probe } from "./probe.js";
 
 /** Creates the genuine and forged deliveries of one sender, with one secret. */
@@ -18,7 +18,7 @@ export interface Signing {
   /** Resolves to the signatures that mistaken receivers compute for a body. */
   readonly guessesOf: (body: Uint8Array) => Promise<Guesses>;
   /** Resolves to the mistake behind a signature. Undefined if it is unknown, or if the sender is not the service. */
-  readonly explain: (body: Uint8Array, signature: string) => Promise<Mistaken | undefined>;
+  readonly explain: (body: Uint8Array, signature: string) => Promise<Mistake | undefined>;
   /** Texts about the probes that do not exist for this sender, with the reason. Empty for the service. */
   readonly skipped: readonly string[];
 }
@@ -109,8 +109,8 @@ const serviceHeaders = (body: Uint8Array) => ({
 
 const oldSecret = {
   id: "old_secret",
-  text: "The receiver uses the previous secret.",
-  remedy: "Load the current secret. During a rotation, verify with both secrets.",
+  cause: "The receiver uses the previous secret.",
+  fix: "Load the current secret. During a rotation, verify with both secrets.",
 } as const;
 
 const skippedBy = (name: string) =>

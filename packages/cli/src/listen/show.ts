@@ -4,7 +4,7 @@ import type { Context } from "../command.js";
 import { headerOf } from "../lib/delivery-headers.js";
 import { isIdText, isTypeName } from "../lib/field-name.js";
 import { eventTypeOf } from "../lib/event-type.js";
-import { remedyOf } from "../schemes/advice.js";
+import { adviceOf } from "../schemes/advice.js";
 import { isHandled, refusalOf } from "../lib/outcome.js";
 import { paint } from "../paint.js";
 import { excerpt } from "../lib/terminal/text.js";
@@ -89,8 +89,8 @@ export function createShow(
         : undefined,
       ...(isRefused ? refusalOf(target.status, code, true) : []),
       ...(judgment && judgment.outcome.status !== 200 && !target
-        ? adviceOf(judgment, mistake, redact !== undefined)
-        : [mistake?.text, mistake?.remedy]),
+        ? refusalLines(judgment, mistake, redact !== undefined)
+        : [mistake?.cause, mistake?.fix]),
       explanation && !mistake && !judgment ? ((await reasonOf(ownId)) ?? unknown) : undefined,
     ];
     const first = parts.flatMap((part, index) => (index === 0 ? [part] : ["  ", part]));
@@ -114,12 +114,16 @@ const mostText = 16_384;
  *
  * @param isOwnOnly whether to omit texts that may contain a part of the request
  */
-const adviceOf = (
-  { outcome, text: { happened, cause, fix }, details }: Judgment,
+function refusalLines(
+  { outcome, text, details }: Judgment,
   mistake: SenderMistake | undefined,
   isOwnOnly: boolean,
-): readonly string[] => [
-  details === "" || isOwnOnly ? happened : `${happened} ${details}`,
-  ...(mistake ? [mistake.text, ...(isOwnOnly ? [] : [remedyOf(mistake)])] : [cause, fix]),
-  ...(!mistake && outcome.code === "signature_mismatch" ? [lookFurther] : []),
-];
+): readonly string[] {
+  const { cause, fix } = adviceOf(text, mistake);
+  return [
+    details === "" || isOwnOnly ? text.happened : `${text.happened} ${details}`,
+    cause,
+    ...(mistake && isOwnOnly ? [] : [fix]),
+    ...(!mistake && outcome.code === "signature_mismatch" ? [lookFurther] : []),
+  ];
+}

@@ -10,7 +10,7 @@ export const exactBytes =
   "Pass the bytes exactly as they arrived. No parser, editor or formatter may change them.";
 
 /** Returns the bodies that the sender may have signed before a change, each with a description of the change. */
-function originalsOf(body: Uint8Array): readonly (readonly [text: string, original: string])[] {
+function originalsOf(body: Uint8Array): readonly (readonly [change: string, original: string])[] {
   const text = textOf(body);
   const trimmed = text.trim();
   const lines = text.replaceAll(/\r?\n/g, "\r\n");
@@ -60,14 +60,14 @@ function jsonOf(text: string): readonly string[] {
 export const changedBody: Look = async ({ scheme, arrived, secret, quick }) => {
   if (hmacClaimOf(scheme, arrived) || arrived.body.length > changedBodyBytes(quick))
     return undefined;
-  for (const [text, original] of originalsOf(arrived.body)) {
+  for (const [change, original] of originalsOf(arrived.body)) {
     const body = utf8(original);
     const { isGenuine } = await judge(scheme, secret, { ...arrived, body });
     if (isGenuine) {
       return {
         id: "body_changed",
-        text: `The signature was made from different bytes, because the body was changed after it was signed. ${text}`,
-        remedy: exactBytes,
+        cause: `The signature was made from different bytes, because the body was changed after it was signed. ${change}`,
+        fix: exactBytes,
       };
     }
   }

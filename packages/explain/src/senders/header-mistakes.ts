@@ -23,16 +23,15 @@ const sha1Header: Look = async ({ scheme, arrived, secret }) => {
   const match = old.slice(5).toLowerCase() === genuine ? "matches" : "does not match";
   return {
     id: "sha1_header",
-    text: `The request has GitHub's older signature, made with SHA-1, instead of X-Hub-Signature-256. That signature ${match} this secret and body.`,
-    remedy:
-      "Read X-Hub-Signature-256, which GitHub sends with every delivery of a webhook that has a secret, and configure every proxy to forward that header.",
+    cause: `The request has GitHub's older signature, made with SHA-1, instead of X-Hub-Signature-256. That signature ${match} this secret and body.`,
+    fix: "Read X-Hub-Signature-256, which GitHub sends with every delivery of a webhook that has a secret, and configure every proxy to forward that header.",
   };
 };
 
-const useOther = (name: SenderName, text: string): SenderMistake => ({
+const useOther = (name: SenderName, cause: string): SenderMistake => ({
   id: "other_scheme",
-  text,
-  remedy: `Use the ${name} scheme in the receiver.`,
+  cause,
+  fix: `Use the ${name} scheme in the receiver.`,
   sender: name,
 });
 
@@ -49,9 +48,8 @@ const noSender: Look = async ({ arrived }) =>
     ? undefined
     : {
         id: "other_scheme",
-        text: "The request has X-SVC-Signature, the signature header of the service itself.",
-        remedy:
-          "Remove `scheme` from the receiver: without a scheme, it verifies the signature of the service.",
+        cause: "The request has X-SVC-Signature, the signature header of the service itself.",
+        fix: "Remove `scheme` from the receiver: without a scheme, it verifies the signature of the service.",
       };
 
 /** Finds a signature in the scheme's own header whose version belongs to another sender. */
@@ -77,8 +75,8 @@ const milliseconds: Look = async ({ scheme, arrived, secret }) => {
     ? undefined
     : {
         id: "time_in_milliseconds",
-        text: "The time in the header is in milliseconds.",
-        remedy: "Sign and send whole seconds: Math.floor(Date.now() / 1000).",
+        cause: "The time in the header is in milliseconds.",
+        fix: "Sign and send whole seconds: Math.floor(Date.now() / 1000).",
       };
 };
 
@@ -91,9 +89,8 @@ const repeated: Look = async ({ scheme, arrived }) => {
     ? undefined
     : {
         id: "repeated_header",
-        text: `The request has the header ${name} more than once.`,
-        remedy:
-          "Find the proxy or the code that adds it a second time. The sender sends it only once.",
+        cause: `The request has the header ${name} more than once.`,
+        fix: "Find the proxy or the code that adds it a second time. The sender sends it only once.",
       };
 };
 
@@ -114,8 +111,8 @@ const decorated: Look = async ({ scheme, arrived, secret }) => {
     ? undefined
     : {
         id: "decorated_value",
-        text: "The value of a header has white space or quotes around it.",
-        remedy: "Pass only the value of the header.",
+        cause: "The value of a header has white space or quotes around it.",
+        fix: "Pass only the value of the header.",
       };
 };
 

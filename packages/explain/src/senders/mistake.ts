@@ -21,10 +21,10 @@ export type SenderMistakeId =
 /** A known mistake in a sender's request. */
 export interface SenderMistake {
   readonly id: SenderMistakeId;
-  /** The description, in whole sentences. */
-  readonly text: string;
+  /** The cause, in whole sentences. */
+  readonly cause: string;
   /** The fix, in whole sentences. */
-  readonly remedy: string;
+  readonly fix: string;
   /** The first difference between the signed bytes and the body. Present if `explain` found how the body changed. */
   readonly body_difference?: BodyDifference | undefined;
   /**

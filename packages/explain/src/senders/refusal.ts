@@ -48,8 +48,8 @@ async function explainStale(refused: Refused): Promise<SenderMistake | undefined
 
 const staleness = (ageMs: number): SenderMistake => ({
   id: "stale",
-  text: `The signature is genuine, but it was made ${describeMs(Math.abs(ageMs))} ${ageMs > 0 ? "before" : "after"} the time used for verification.`,
-  remedy: `If every delivery is refused like this, the clock of the receiver's machine is probably ${ageMs > 0 ? "fast" : "slow"}. Correct it.`,
+  cause: `The signature is genuine, but it was made ${describeMs(Math.abs(ageMs))} ${ageMs > 0 ? "before" : "after"} the time used for verification.`,
+  fix: `If every delivery is refused like this, the clock of the receiver's machine is probably ${ageMs > 0 ? "fast" : "slow"}. Correct it.`,
 });
 
 /** The first thing to check if a signature is wrong and no mistake is known, by the name of the scheme. */

@@ -20,8 +20,9 @@ const verificationToken: Look = async ({ scheme, arrived, secret }) => {
   if (scheme.name !== "slack" || tokenIn(arrived.body) !== secret) return undefined;
   return {
     id: "verification_token",
-    text: "The secret is Slack's verification token, which Slack sends in request bodies and does not use for signing.",
-    remedy: "Use the app's signing secret, which is under Basic Information, App Credentials.",
+    cause:
+      "The secret is Slack's verification token, which Slack sends in request bodies and does not use for signing.",
+    fix: "Use the app's signing secret, which is under Basic Information, App Credentials.",
   };
 };
 
@@ -33,8 +34,9 @@ const notDecoded: Look = async ({ scheme, arrived, secret }) => {
     if (await isMadeWith(utf8(text), claim, arrived)) {
       return {
         id: "secret_not_decoded",
-        text: "The text of the secret was used as the key, but this scheme decodes the secret first.",
-        remedy: `If the sender signs with the text, as Polar does with its older secrets, pass the receiver both keys: the secret, and its text as bytes. ${pageLink("docs/schemes", "polar")} shows how. If your own code signs, decode the text after \`whsec_\` from base64, and use the resulting bytes as the key.`,
+        cause:
+          "The text of the secret was used as the key, but this scheme decodes the secret first.",
+        fix: `If the sender signs with the text, as Polar does with its older secrets, pass the receiver both keys: the secret, and its text as bytes. ${pageLink("docs/schemes", "polar")} shows how. If your own code signs, decode the text after \`whsec_\` from base64, and use the resulting bytes as the key.`,
       };
     }
   }
@@ -48,8 +50,8 @@ const bodyAlone: Look = async ({ scheme, arrived, secret }) => {
   return (await isMadeWith(keyOf(scheme, secret), { ...claim, before: "" }, arrived))
     ? {
         id: "body_alone",
-        text: "Only the body was signed, without the text that must precede it.",
-        remedy: `Sign \`${claim.before}\` immediately followed by the body, as a single message.`,
+        cause: "Only the body was signed, without the text that must precede it.",
+        fix: `Sign \`${claim.before}\` immediately followed by the body, as a single message.`,
       }
     : undefined;
 };
@@ -68,11 +70,11 @@ const searched: Look = async ({ scheme, arrived, secret, previousSecrets, quick 
       quick,
     });
     if (!mistake) continue;
-    if (!body_difference) return { id: mistake.id, text: mistake.text, remedy: mistake.remedy };
+    if (!body_difference) return mistake;
     return {
       id: mistake.id,
-      text: `The signature was made from different bytes. ${mistake.text}`,
-      remedy: exactBytes,
+      cause: `The signature was made from different bytes. ${mistake.cause}`,
+      fix: exactBytes,
       body_difference,
     };
   }

@@ -70,8 +70,8 @@ export const explainSignature = tool({
       ok: false,
       code: mistake.id,
       happened: "A known mistake produces this signature.",
-      cause: mistake.text,
-      fix: mistake.remedy,
+      cause: mistake.cause,
+      fix: mistake.fix,
       facts,
       ...(body_difference && {
         untrusted: [

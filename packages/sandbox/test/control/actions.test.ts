@@ -201,7 +201,7 @@ describe("POST deliveries/{id}/attempts/{n}/explain", () => {
     expect(await explain(hmac(first?.body ?? "", secret))).toMatchObject({ verdict: "same" });
     expect(await explain(hmac(parsed, secret))).toMatchObject({
       verdict: "known_mistake",
-      mistake: { id: "reserialized_json", text: expect.any(String), remedy: expect.any(String) },
+      mistake: { id: "reserialized_json", cause: expect.any(String), fix: expect.any(String) },
       first_difference: { at: expect.any(Number) },
     });
     expect(await explain("sha256=00")).toMatchObject({

@@ -38,7 +38,7 @@ describe("a fault of kind reorder", () => {
     await sendAll(opened, "a", "b");
     expect(opened.got).toEqual([]);
     const [finding] = (await opened.control("GET overview")).body.health;
-    expect(finding?.text).toMatch(/A fault applies to the next use of we_\w+: reorder\./);
+    expect(finding?.happened).toMatch(/A fault applies to the next use of we_\w+: reorder\./);
     await sendAll(opened, "c");
     await arrived(opened, 3);
     await sendAll(opened, "d", "e");

@@ -380,8 +380,8 @@ describe("a form of the page", () => {
     expect(textOf(same.shown)).toContain("This signature is correct.");
     const known = await explain(present(signature).slice("sha256=".length));
     expect(known.body.verdict).toBe("known_mistake");
-    expect(textOf(known.shown)).toContain(known.body.mistake.text);
-    expect(textOf(known.shown)).toContain(known.body.mistake.remedy);
+    expect(textOf(known.shown)).toContain(known.body.mistake.cause);
+    expect(textOf(known.shown)).toContain(known.body.mistake.fix);
     const unknown = await explain("sha256=0");
     expect(unknown.body.verdict).toBe("unknown");
     expect(textOf(unknown.shown)).toContain("No match:");

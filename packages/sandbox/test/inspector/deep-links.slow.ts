@@ -56,7 +56,7 @@ describe("a link to an item opens", () => {
     expect(all(page.dom, ".trail a").map(textOf)).toEqual(["POST /v1/emails", "Your receipt"]);
   });
 
-  test("an event that went nowhere, with the reason and the remedy", async () => {
+  test("an event that went nowhere, with the reason and the fix", async () => {
     const event = present(opened.sent.events.find(({ not_sent: reason }) => reason));
     const page = await opened.get(`/?item=${event.id}`);
     expect(textOf(detail(page))).toContain("Not sent: no endpoint subscribes to it.");

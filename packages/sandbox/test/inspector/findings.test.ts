@@ -25,7 +25,7 @@ interface Case {
   /** The page that shows the finding. Default: the page without parameters. */
   readonly at?: string;
   readonly link: RegExp;
-  /** The action of the remedy's form, which is where the link leads, and the values to fill in. */
+  /** The action of the fix's form, which is where the link leads, and the values to fill in. */
   readonly form?: string;
   readonly fill?: Fields;
   /** The text that must be where the link leads. */
@@ -306,7 +306,7 @@ const rows = Object.entries(cases).flatMap(([code, some]) =>
 );
 
 describe("a finding", () => {
-  test.each(rows)("$code ($what) is shown, and its link leads to the remedy", async (row) => {
+  test.each(rows)("$code ($what) is shown, and its link leads to its fix", async (row) => {
     const { code, options, provoke, at = "/", link, form: action, fill, shows } = row;
     const opened = await openPage(options);
     await provoke(opened);
@@ -316,7 +316,9 @@ describe("a finding", () => {
     const finding = health.find((one: { code: string }) => one.code === code);
     if (finding) expect(all(the(page.dom, "#health"), `[data-finding=${code}]`)).toEqual([found]);
     // The page shows only the time of day, and code without backticks.
-    const text = `${finding?.text} ${finding?.remedy.text}`
+    const text = [finding?.happened, finding?.cause, finding?.fix]
+      .filter(Boolean)
+      .join(" ")
       .replaceAll(/\d{4}-\d\d-\d\dT([\d:]{8})\.\d{3}Z/g, "$1")
       .replaceAll("`", "");
     if (finding) expect(textOf(found)).toBe(text);

@@ -236,7 +236,7 @@ test.each([
   "smtp://127.0.0.1:1025/?disableFileAccess=false",
   "127.0.0.1:1025",
   "",
-])("refuses to relay to %j, and names the remedy", (smtp) => {
+])("refuses to relay to %j, and names the fix", (smtp) => {
   let sandbox: Sandbox | undefined;
   const create = () => {
     sandbox = createSandbox({ smtp });

@@ -11,8 +11,8 @@ interface Case {
   readonly options?: SandboxOptions;
   readonly severity: "error" | "warning" | "info";
   readonly provoke: (sandbox: Opened) => Promise<unknown>;
-  /** Applies the remedy, after which the finding is gone. */
-  readonly remedy: (sandbox: Opened, route: string) => Promise<unknown>;
+  /** Applies the fix, after which the finding is gone. */
+  readonly fix: (sandbox: Opened, route: string) => Promise<unknown>;
 }
 
 const ignored = '{"status":"ignored"}';
@@ -38,9 +38,9 @@ const applied =
   (text: string, id: string, value: string) => async (sandbox: Opened, route: string) => {
     expect(route).toBe(`POST /_sandbox/assumptions/${id}`);
     const [finding] = (await sandbox.control("GET overview")).body.health;
-    expect(finding?.text).toBe(text);
-    expect(finding?.remedy.body).toEqual({ value });
-    await sandbox.control(`POST assumptions/${id}`, finding?.remedy.body);
+    expect(finding?.happened).toBe(text);
+    expect(finding?.body).toEqual({ value });
+    await sandbox.control(`POST assumptions/${id}`, finding?.body);
   };
 
 /** Archives all endpoints, including the failing one. */
@@ -57,7 +57,7 @@ const cases: readonly Case[] = [
       await send();
       await settle();
     },
-    remedy: register,
+    fix: register,
   },
   {
     code: "type_not_subscribed",
@@ -67,7 +67,7 @@ const cases: readonly Case[] = [
       await send();
       await settle();
     },
-    remedy: register,
+    fix: register,
   },
   {
     code: "all_archived",
@@ -78,7 +78,7 @@ const cases: readonly Case[] = [
       await sandbox.send();
       await sandbox.settle();
     },
-    remedy: register,
+    fix: register,
   },
   {
     code: "not_emitted",
@@ -88,7 +88,7 @@ const cases: readonly Case[] = [
       await send();
       await settle();
     },
-    remedy: applied("No event is raised for send.delivered (A-04).", "A-04", "named"),
+    fix: applied("No event is raised for send.delivered (A-04).", "A-04", "named"),
   },
   {
     code: "not_emitted",
@@ -98,7 +98,7 @@ const cases: readonly Case[] = [
       await send({ to: ["bounced@grace.test"] });
       await settle();
     },
-    remedy: applied(
+    fix: applied(
       "email.bounced was not raised, because it is not an event type (A-03).",
       "A-03",
       "extra:email.opened,email.bounced",
@@ -115,7 +115,7 @@ const cases: readonly Case[] = [
       },
     },
     provoke: async (sandbox) => sendTo(sandbox, (await receiver()).url),
-    remedy: applied(
+    fix: applied(
       "email.delivered was raised, but the function for its body (A-07) threw an error.",
       "A-07",
       "envelope",
@@ -130,14 +130,14 @@ const cases: readonly Case[] = [
       await sandbox.send();
       await sandbox.settle();
     },
-    remedy: archiveAll,
+    fix: archiveAll,
   },
   {
     code: "fault_waiting",
     severity: "warning",
     provoke: ({ control }) =>
       control("POST faults", { target: "POST /v1/emails", kind: "reset", times: 2 }),
-    remedy: ({ call }, route) => {
+    fix: ({ call }, route) => {
       expect(route).toMatch(/^POST \/_sandbox\/faults\/fault_\w+\/cancel$/);
       return call(route);
     },
@@ -146,7 +146,7 @@ const cases: readonly Case[] = [
     code: "receiver_refused_connection",
     severity: "error",
     provoke: (sandbox) => sendTo(sandbox, "http://127.0.0.1:1/webhooks"),
-    remedy: async (sandbox, route) => {
+    fix: async (sandbox, route) => {
       expect(route).toMatch(/^POST \/_sandbox\/deliveries\/dlv_\w+\/run-now$/);
       sandbox.sandbox.deliverTo(() => new Response());
       await sandbox.call(route);
@@ -161,7 +161,7 @@ const cases: readonly Case[] = [
         sandbox,
         (await receiver(401, { text: '{"error":{"code":"signature_mismatch"}}' })).url,
       ),
-    remedy: async (sandbox, route) => {
+    fix: async (sandbox, route) => {
       expect(route).toMatch(/^POST .+\/attempts\/1\/explain$/);
       const { body } = await sandbox.call(route as "POST deliveries/x/explain", {
         value: "sha256=0",
@@ -178,7 +178,7 @@ const cases: readonly Case[] = [
       await sandbox.endpoint(url);
       await sendTo(sandbox, url);
     },
-    remedy: async (sandbox, route) => {
+    fix: async (sandbox, route) => {
       expect(route).toMatch(/^POST \/_sandbox\/endpoints\/we_\w+\/archive$/);
       await sandbox.call(route as "POST endpoints/x/archive");
     },
@@ -193,7 +193,7 @@ const cases: readonly Case[] = [
       await sendTo(sandbox, "http://127.0.0.1:1/webhooks");
       await sandbox.sandbox.clock.advance(1_000);
     },
-    remedy: async (sandbox, route) => {
+    fix: async (sandbox, route) => {
       expect(route).toBe("POST /_sandbox/assumptions/A-10");
       sandbox.sandbox.deliverTo(() => new Response());
       await sandbox.sandbox.clock.advance(200_000);
@@ -203,7 +203,7 @@ const cases: readonly Case[] = [
     code: "receiver_ignores",
     severity: "info",
     provoke: async (sandbox) => sendTo(sandbox, (await receiver(200, { text: ignored })).url),
-    remedy: async (sandbox, route) => {
+    fix: async (sandbox, route) => {
       expect(route).toMatch(/^GET .+\/attempts\/1$/);
       await archiveAll(sandbox);
     },
@@ -212,7 +212,7 @@ const cases: readonly Case[] = [
     code: "clock_stands_still",
     severity: "warning",
     provoke: async (sandbox) => sendTo(sandbox, (await receiver([500, 500, 200])).url),
-    remedy: async ({ control }, route) => {
+    fix: async ({ control }, route) => {
       expect(route).toBe("POST /_sandbox/clock");
       await control("POST clock", { to: "next" });
     },
@@ -224,13 +224,13 @@ const cases: readonly Case[] = [
       await sendTo(sandbox, (await receiver([500, 500, 200])).url);
       await sandbox.control("POST clock", { mode: "real" });
     },
-    remedy: ({ control }) => control("POST clock", { to: "next" }),
+    fix: ({ control }) => control("POST clock", { to: "next" }),
   },
   {
     code: "call_rejected",
     severity: "error",
     provoke: ({ call }) => call("POST /v1/emails", {}),
-    remedy: async ({ call, send }, route) => {
+    fix: async ({ call, send }, route) => {
       const { body } = await call(route as "GET calls/x");
       expect(JSON.parse(body.response.body.text).error.code).toBe("invalid_request");
       await send();
@@ -240,13 +240,13 @@ const cases: readonly Case[] = [
     code: "wrong_base_url",
     severity: "warning",
     provoke: ({ call }) => call("GET /v1/sends/send_x"),
-    remedy: ({ send }) => send(),
+    fix: ({ send }) => send(),
   },
   {
     code: "wrong_base_url",
     severity: "error",
     provoke: ({ call }) => call("POST /emails", {}),
-    remedy: async ({ sandbox, send }) => {
+    fix: async ({ sandbox, send }) => {
       await sandbox.clock.advance(1);
       await send();
     },
@@ -264,14 +264,15 @@ test.each(refusals)("the finding of %s has its cause and its fix", async (code, 
   await sendTo(sandbox, (await receiver(status, { text })).url);
   const [finding] = (await sandbox.control("GET overview")).body.health;
   const { happened, cause, fix } = outcomeTexts[code];
-  expect(finding?.text).toContain(` ${status} ${code}. ${happened} ${cause}`);
-  expect(finding?.remedy.text).toBe(
+  expect(finding?.happened).toContain(` ${status} ${code}. ${happened}`);
+  expect(finding?.cause).toBe(cause);
+  expect(finding?.fix).toBe(
     code === "signature_mismatch" ? "Explain the signature that your code computes." : fix,
   );
 });
 
 describe("a finding", () => {
-  test.each(cases)("$code ($severity) is made, and its remedy removes it", async (row) => {
+  test.each(cases)("$code ($severity) is made, and its fix removes it", async (row) => {
     const sandbox = await open(row.options);
     const health = async () => (await sandbox.control("GET overview")).body.health;
     expect(await health()).toEqual([]);
@@ -279,13 +280,11 @@ describe("a finding", () => {
     const found = (await health()).find(({ code }: { code: string }) => code === row.code);
     expect(found).toMatchObject({
       severity: row.severity,
-      text: expect.stringMatching(/^[A-Z\d].+\.$|^\w+\.\w+ was (?:not )?raised.+\.$/),
-      remedy: {
-        text: expect.stringMatching(/\.$/),
-        route: expect.stringMatching(/^(GET|POST) \//),
-      },
+      happened: expect.stringMatching(/^[A-Z\d].+\.$|^\w+\.\w+ was (?:not )?raised.+\.$/),
+      fix: expect.stringMatching(/\.$/),
+      route: expect.stringMatching(/^(GET|POST) \//),
     });
-    await row.remedy(sandbox, present(found).remedy.route);
+    await row.fix(sandbox, present(found).route);
     expect((await health()).map(({ code }: { code: string }) => code)).not.toContain(row.code);
   });
 
@@ -295,9 +294,10 @@ describe("a finding", () => {
     await sendTo(sandbox, url);
     const [finding] = (await sandbox.control("GET overview")).body.health;
     const { happened, cause } = outcomeTexts.signature_mismatch;
-    expect(finding?.text).toBe(
-      `The receiver at ${url} responded with 401 signature_mismatch. ${happened} ${cause}`,
-    );
+    expect(finding).toMatchObject({
+      happened: `The receiver at ${url} responded with 401 signature_mismatch. ${happened}`,
+      cause,
+    });
     expect((await sandbox.control(`GET deliveries/${finding?.item}`)).body.url).toBe(url);
   });
 
@@ -347,6 +347,6 @@ describe("a finding", () => {
       "wrong_base_url",
       "call_rejected",
     ]);
-    for (const [index, url] of urls.entries()) expect(health[index]?.text).toContain(url);
+    for (const [index, url] of urls.entries()) expect(health[index]?.happened).toContain(url);
   });
 });

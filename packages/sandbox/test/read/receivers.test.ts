@@ -11,6 +11,11 @@ async function health(sandbox: Opened) {
   return (await sandbox.control("GET overview")).body.health;
 }
 
+type Stated = Awaited<ReturnType<typeof health>>[number] | undefined;
+
+/** Returns what a finding states: what happened, and the cause. */
+const statementOf = (finding: Stated) => `${finding?.happened} ${finding?.cause ?? ""}`.trimEnd();
+
 const oneEvent = { "A-04": { "send.sent": "email.sent" }, "A-09": "none" };
 
 interface Case {
@@ -73,11 +78,11 @@ describe("the finding of a receiver", () => {
     expect(finding).toMatchObject({
       code,
       severity: "error",
-      text: expect.stringMatching(text),
+      happened: expect.stringContaining(target),
       item: expect.stringMatching(/^dlv_/),
     });
-    expect(finding?.text).toContain(target);
-    const route = present(finding).remedy.route as "GET deliveries/x/attempts/1";
+    expect(statementOf(finding)).toMatch(text);
+    const route = present(finding).route as "GET deliveries/x/attempts/1";
     const { status, body } = await sandbox.call(route);
     expect([status, body.ok]).toEqual([200, false]);
   });
@@ -95,8 +100,8 @@ describe("the finding of a receiver", () => {
     isKnown = false;
     expect((await health(sandbox))[0]).toMatchObject({
       code: "receiver_fails",
-      text: expect.stringMatching(
-        /The host name hooks\.example\.test does not resolve to an address\./,
+      cause: expect.stringMatching(
+        /^The host name hooks\.example\.test does not resolve to an address\. /,
       ),
     });
   });
@@ -122,20 +127,20 @@ describe("the finding of a receiver", () => {
   ])("mentions a rotation (A-19=%s) for a day", async (word, text) => {
     const sandbox = await open({ assumptions: { ...oneEvent, "A-19": word } });
     const { id } = await sandbox.endpoint((await receiver(401)).url);
-    expect((await health(sandbox))[0]?.text).not.toContain("rotated");
+    expect(statementOf((await health(sandbox))[0])).not.toContain("rotated");
     await sandbox.control(`POST endpoints/${id}/rotate-secret`);
-    expect((await health(sandbox))[0]?.text).toMatch(text);
+    expect((await health(sandbox))[0]?.cause).toMatch(text);
     await sandbox.sandbox.clock.advance(90_001_000);
-    expect((await health(sandbox))[0]?.text).not.toContain("rotated");
+    expect(statementOf((await health(sandbox))[0])).not.toContain("rotated");
   });
 
-  test("has a remedy with the body of its request", async () => {
+  test("has the body of the request that applies its fix", async () => {
     const sandbox = await open({ assumptions: { "A-04": { "send.sent": "email.sent" } } });
     await sandbox.endpoint((await receiver(401)).url);
     const [refused, waits] = await health(sandbox);
-    expect(refused?.remedy.body).toEqual({ value: "sha256=…" });
-    expect(waits).toMatchObject({ code: "clock_stands_still", remedy: { body: { to: "next" } } });
-    const { route, body } = present(waits).remedy;
+    expect(refused?.body).toEqual({ value: "sha256=…" });
+    expect(waits).toMatchObject({ code: "clock_stands_still", body: { to: "next" } });
+    const { route, body } = present(waits);
     expect((await sandbox.call(route, body)).status).toBe(200);
   });
 });
@@ -154,12 +159,12 @@ test("a relay that fails is a finding until an email is passed on", async () => 
   await expect.poll(read).toMatchObject([
     {
       severity: "warning",
-      text: expect.stringMatching(/^The newest email was not relayed: .+ responded 550\.$/),
+      happened: expect.stringMatching(/^The newest email was not relayed: .+ responded 550\.$/),
       item: body.send_id,
     },
   ]);
-  const { remedy } = present((await read())[0]);
+  const { route } = present((await read())[0]);
   isFull = false;
-  await sandbox.call(remedy.route);
+  await sandbox.call(route);
   await expect.poll(read).toEqual([]);
 });

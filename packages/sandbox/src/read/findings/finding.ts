@@ -19,20 +19,20 @@ export type FindingCode =
   | "call_rejected"
   | "wrong_base_url";
 
-/** Creates a remedy. @param body the body of the request to the route, in which each `…` is a placeholder */
-export const remedy = (text: string, route: string, body?: object): Finding["remedy"] => ({
-  text,
-  route,
-  ...(body && { body }),
-});
-
 /** A problem that may be the reason why nothing arrived, or why a request was rejected. */
 export interface Finding {
   readonly code: FindingCode;
   readonly severity: "error" | "warning" | "info";
-  readonly text: string;
+  /** A description of the problem, in whole sentences. */
+  readonly happened: string;
+  /** The likely cause, in whole sentences. Absent if `happened` states it. */
+  readonly cause?: string | undefined;
+  /** The action to take. */
+  readonly fix: string;
+  /** The control route that applies the fix or shows the details. */
+  readonly route: string;
+  /** The body of the request to the route, in which each `…` is a placeholder. */
+  readonly body?: object;
   /** The id of the item that shows the problem. */
   readonly item?: string;
-  /** The fix, and the control route that applies it or shows the details. */
-  readonly remedy: { readonly text: string; readonly route: string; readonly body?: object };
 }

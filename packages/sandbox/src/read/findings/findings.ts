@@ -6,7 +6,7 @@ import { iso } from "../../lib/iso.js";
 import type { World } from "../../world.js";
 import type { DeliveryRecord, EventRecord } from "../../state/records.js";
 import type { Table } from "../../state/table.js";
-import { remedy, type Finding, type FindingCode } from "./finding.js";
+import type { Finding, FindingCode } from "./finding.js";
 import { receivers } from "./receivers.js";
 import { faultText } from "../shapes.js";
 
@@ -66,25 +66,34 @@ function* rejectedCalls({ state }: World, stray: Stray | undefined): Iterable<Fi
   const calls = newest(state.calls).filter(({ path }) => path.startsWith("/v1/"));
   const last = calls.find(({ method }) => method === "POST");
   const [read] = calls;
-  const check = remedy(
-    "Set your client's base URL to the sandbox's base URL, without a path.",
-    "GET /_sandbox/overview",
-  );
+  const wrongBaseUrl = {
+    code: "wrong_base_url",
+    fix: "Set your client's base URL to the sandbox's base URL, without a path.",
+    route: "GET /_sandbox/overview",
+  } as const;
   if (stray && stray.at >= (last?.at ?? 0)) {
-    const text = `The sandbox received ${stray.method} ${stray.path}, but the interface's paths begin with /v1/.`;
-    yield { code: "wrong_base_url", severity: "error", text, remedy: check };
+    yield {
+      ...wrongBaseUrl,
+      severity: "error",
+      happened: `The sandbox received ${stray.method} ${stray.path}, but the interface's paths begin with /v1/.`,
+    };
   } else if (read && !last) {
-    const text =
-      "The sandbox has received no POST request. Requests that create something may be going to another base URL.";
-    yield { code: "wrong_base_url", severity: "warning", text, item: read.id, remedy: check };
+    yield {
+      ...wrongBaseUrl,
+      severity: "warning",
+      happened: "The sandbox has received no POST request.",
+      cause: "Requests that create something may be going to another base URL.",
+      item: read.id,
+    };
   }
   if (last && last.status >= 400 && last.status <= 499) {
     yield {
       code: "call_rejected",
       severity: "error",
-      text: `The last POST request, to ${last.path.slice(0, 200)}, was refused with ${last.status} ${last.code ?? ""}. It had no effect.`,
+      happened: `The last POST request, to ${last.path.slice(0, 200)}, was refused with ${last.status} ${last.code ?? ""}. It had no effect.`,
       item: last.id,
-      remedy: remedy("Read the response.", `GET /_sandbox/calls/${last.id}`),
+      fix: "Read the response.",
+      route: `GET /_sandbox/calls/${last.id}`,
     };
   }
 }
@@ -116,8 +125,12 @@ function severityOf({ state }: World, { callId, sendId }: EventRecord, code: Fin
   return isUnwanted ? ("info" as const) : ("error" as const);
 }
 
-const register = (text: string, type: string) =>
-  remedy(text, "POST /_sandbox/endpoints", { url: "…", event_types: [type] });
+/** Returns the fix to register an endpoint. */
+const register = (fix: string, type: string) => ({
+  fix,
+  route: "POST /_sandbox/endpoints",
+  body: { url: "…", event_types: [type] },
+});
 
 function unsent(
   { state, ledger }: World,
@@ -127,45 +140,48 @@ function unsent(
   const endpoints = Array.from(state.endpoints.all()).filter((one) => one.account === account);
   const subscribed = endpoints.filter((endpoint) => endpoint.eventTypes.includes(type));
   if (endpoints.length === 0) {
-    const text = `${type} was raised, but no endpoint is registered.`;
-    return { code: "no_endpoint", text, remedy: register("Register an endpoint.", type) };
+    const happened = `${type} was raised, but no endpoint is registered.`;
+    return { code: "no_endpoint", happened, ...register("Register an endpoint.", type) };
   }
   if (subscribed.length === 0) {
     const advice =
       "Register another endpoint, because the event types of an endpoint cannot be changed.";
-    const text = `${type} was raised, but no endpoint subscribes to it.`;
-    return { code: "type_not_subscribed", text, remedy: register(advice, type) };
+    const happened = `${type} was raised, but no endpoint subscribes to it.`;
+    return { code: "type_not_subscribed", happened, ...register(advice, type) };
   }
   if (subscribed.every(({ status }) => status === "archived")) {
-    const text = `${type} was raised, but all endpoints that subscribe to it are archived.`;
-    return { code: "all_archived", text, remedy: register("Register a new endpoint.", type) };
+    const happened = `${type} was raised, but all endpoints that subscribe to it are archived.`;
+    return { code: "all_archived", happened, ...register("Register a new endpoint.", type) };
   }
   return undefined;
 }
 
-/** Returns the remedy that sets an assumption. */
-const set = (id: string, value: string, also = "") =>
-  remedy(`Set ${id}=${value}${also}.`, `POST /_sandbox/assumptions/${id}`, { value });
+/** Returns the fix to set an assumption. */
+const set = (id: string, value: string, also = "") => ({
+  fix: `Set ${id}=${value}${also}.`,
+  route: `POST /_sandbox/assumptions/${id}`,
+  body: { value },
+});
 
 /** Returns the finding for an event that was not raised. @param type its type, or its occasion if A-04 had no type */
 function notEmitted(ledger: Ledger, type: string): Omit<Finding, "severity"> | undefined {
   const code = "not_emitted";
   if (isOccasion(type)) {
     if (ledger.get("event.emits")[type] !== undefined) return undefined;
-    return { code, text: `No event is raised for ${type} (A-04).`, remedy: set("A-04", "named") };
+    return { code, happened: `No event is raised for ${type} (A-04).`, ...set("A-04", "named") };
   }
   if (!eventTypes(ledger).some((known) => known.type === type)) {
     return {
       code,
-      text: `${type} was not raised, because it is not an event type (A-03).`,
-      remedy: set("A-03", `extra:${[...ledger.get("eventTypes"), type].join(",")}`),
+      happened: `${type} was not raised, because it is not an event type (A-03).`,
+      ...set("A-03", `extra:${[...ledger.get("eventTypes"), type].join(",")}`),
     };
   }
   if (ledger.list().find(({ id }) => id === "A-07")?.value !== "custom") return undefined;
   return {
     code,
-    text: `${type} was raised, but the function for its body (A-07) threw an error.`,
-    remedy: set("A-07", "envelope", ", or fix the function"),
+    happened: `${type} was raised, but the function for its body (A-07) threw an error.`,
+    ...set("A-07", "envelope", ", or fix the function"),
   };
 }
 
@@ -179,12 +195,10 @@ function* relay({ state }: World): Iterable<Finding> {
     yield {
       code: "relay_failed",
       severity: "warning",
-      text: `The newest email was not relayed: ${cause}.`,
+      happened: `The newest email was not relayed: ${cause}.`,
       item: id,
-      remedy: remedy(
-        "Check the SMTP server that the option `smtp` names, and send another email.",
-        "POST /_sandbox/test-email",
-      ),
+      fix: "Check the SMTP server that the option `smtp` names, and send another email.",
+      route: "POST /_sandbox/test-email",
     };
     return;
   }
@@ -199,9 +213,10 @@ function* faults({ state }: World): Iterable<Finding> {
     yield {
       code: "fault_waiting",
       severity: "warning",
-      text: `A fault applies to the next ${left === 1 ? "use" : `${left} uses`} of ${fault.target}: ${faultText(fault)}.`,
+      happened: `A fault applies to the next ${left === 1 ? "use" : `${left} uses`} of ${fault.target}: ${faultText(fault)}.`,
       item: fault.id,
-      remedy: remedy("Cancel the fault.", `POST /_sandbox/faults/${fault.id}/cancel`),
+      fix: "Cancel the fault.",
+      route: `POST /_sandbox/faults/${fault.id}/cancel`,
     };
   }
 }
@@ -224,8 +239,10 @@ function* waiting({ state, clock }: World): Iterable<Finding> {
   yield {
     code: isStill ? "clock_stands_still" : "waiting",
     severity: isStill ? "warning" : "info",
-    text: `${what}${still}. The next attempt is due at ${at}.`,
+    happened: `${what}${still}. The next attempt is due at ${at}.`,
     item: first.id,
-    remedy: remedy("Move the clock to the next attempt.", "POST /_sandbox/clock", { to: "next" }),
+    fix: "Move the clock to the next attempt.",
+    route: "POST /_sandbox/clock",
+    body: { to: "next" },
   };
 }

@@ -1,9 +1,10 @@
 import { outcomeText, outcomeTexts } from "@svc-webhooks/core/outcomes";
 import { iso } from "../../lib/iso.js";
+import { sentences } from "../../lib/sentences.js";
 import type { World } from "../../world.js";
 import type { AttemptRecord, DeliveryRecord, EndpointRecord } from "../../state/records.js";
 import { isGenuine } from "../../state/tally.js";
-import { remedy, type Finding } from "./finding.js";
+import type { Finding } from "./finding.js";
 import { receiverCode } from "../shapes.js";
 
 /** The response time from which a receiver counts as slow, in milliseconds: close to the usual limits of senders. */
@@ -12,7 +13,7 @@ const slowMs = 5_000;
 /** How long findings mention a rotation after the new secret applies, in milliseconds of the sandbox's clock. */
 const rotationShownMs = 86_400_000;
 
-/** The maximum number of characters of a URL in a finding's text. */
+/** The maximum number of characters of a URL in a finding. */
 const shownUrl = 200;
 
 interface Last {
@@ -48,62 +49,63 @@ function problem(world: World, last: Last): Finding | undefined {
   if (receiverCode(attempt) === "ignored") return ignored(last, url);
   if (attempt.ms < slowMs) return undefined;
   const seconds = (attempt.ms / 1_000).toFixed(1);
-  return slow("warning", `The receiver at ${url} took ${seconds} s to respond.`);
+  const happened = `The receiver at ${url} took ${seconds} s to respond.`;
+  return { ...slow, severity: "warning", happened };
 }
 
 function failure(
   { endpoint, delivery, attempt }: Last,
-  error: { readonly kind: string; readonly text: string },
+  { kind, text: cause }: { readonly kind: string; readonly text: string },
   url: string,
 ): Finding {
-  const severity = "error";
   const path = `/_sandbox/deliveries/${delivery.id}`;
-  const text = `An attempt to deliver to ${url} failed. ${error.text}`;
-  switch (error.kind) {
+  const failed = {
+    severity: "error",
+    happened: `An attempt to deliver to ${url} failed.`,
+    cause,
+  } as const;
+  switch (kind) {
     case "url_refused":
       return {
+        ...failed,
         code: "url_refused",
-        severity,
-        text: `Nothing is sent to ${url}. ${error.text}`,
-        remedy: remedy("Register another URL, or change A-21.", "POST /_sandbox/endpoints", {
-          url: "…",
-          event_types: endpoint.eventTypes,
-        }),
+        happened: `Nothing is sent to ${url}.`,
+        fix: "Register another URL, or change A-21.",
+        route: "POST /_sandbox/endpoints",
+        body: { url: "…", event_types: endpoint.eventTypes },
       };
-    case "refused": {
-      const action = delivery.state === "pending" ? "run-now" : "redeliver";
-      const start = remedy("Start the receiver, and try again.", `POST ${path}/${action}`);
-      return { code: "receiver_refused_connection", severity, text, remedy: start };
-    }
+    case "refused":
+      return {
+        ...failed,
+        code: "receiver_refused_connection",
+        fix: "Start the receiver, and try again.",
+        route: `POST ${path}/${delivery.state === "pending" ? "run-now" : "redeliver"}`,
+      };
     case "timeout":
-      return slow(severity, text);
-    default: {
-      const route = `GET ${path}/attempts/${attempt.n}`;
-      const read = remedy("Fix the cause. The attempt shows the details.", route);
-      return { code: "receiver_fails", severity, text, remedy: read };
-    }
+      return { ...failed, ...slow };
+    default:
+      return {
+        ...failed,
+        code: "receiver_fails",
+        fix: "Fix the cause. The attempt shows the details.",
+        route: `GET ${path}/attempts/${attempt.n}`,
+      };
   }
 }
 
-const slow = (severity: "error" | "warning", text: string): Finding => ({
+const slow = {
   code: "receiver_slow",
-  severity,
-  text,
-  remedy: remedy(
-    "Make the handler faster, or set a longer timeout (A-10).",
-    "POST /_sandbox/assumptions/A-10",
-    { value: "timeout:60s" },
-  ),
-});
+  fix: "Make the handler faster, or set a longer timeout (A-10).",
+  route: "POST /_sandbox/assumptions/A-10",
+  body: { value: "timeout:60s" },
+} as const;
 
 const ignored = ({ delivery, attempt }: Last, url: string): Finding => ({
   code: "receiver_ignores",
   severity: "info",
-  text: `The receiver at ${url} responded with 200 (\`ignored\`), because it has no handler for ${delivery.type}.`,
-  remedy: remedy(
-    outcomeTexts.ignored.fix,
-    `GET /_sandbox/deliveries/${delivery.id}/attempts/${attempt.n}`,
-  ),
+  happened: `The receiver at ${url} responded with 200 (\`ignored\`), because it has no handler for ${delivery.type}.`,
+  fix: outcomeTexts.ignored.fix,
+  route: `GET /_sandbox/deliveries/${delivery.id}/attempts/${attempt.n}`,
 });
 
 function refusal(
@@ -112,35 +114,43 @@ function refusal(
   status: number,
   url: string,
 ): Finding {
-  const severity = "error";
   const code = receiverCode(attempt);
   const said = `The receiver at ${url} responded with ${status}${code === undefined ? "" : ` ${code}`}.`;
   const known = outcomeText(code ?? "");
-  const text = known ? `${said} ${known.happened} ${known.cause}` : said;
-  const route = `/_sandbox/deliveries/${delivery.id}/attempts/${attempt.n}`;
-  const read = remedy(known?.fix ?? "Read the receiver's response.", `GET ${route}`);
+  const path = `/_sandbox/deliveries/${delivery.id}/attempts/${attempt.n}`;
+  const refused = {
+    severity: "error",
+    happened: sentences(said, known?.happened),
+    cause: known?.cause,
+    fix: known?.fix ?? "Read the receiver's response.",
+    route: `GET ${path}`,
+  } as const;
   if (status === 401 && (code === undefined || code === "signature_mismatch")) {
     if (isRegisteredTwice(world, endpoint)) return registeredTwice(endpoint, said);
     return {
+      ...refused,
       code: "receiver_responds_4xx",
-      severity,
-      text: `${text}${rotation(world, endpoint)}`,
-      remedy: remedy("Explain the signature that your code computes.", `POST ${route}/explain`, {
-        value: "sha256=…",
-      }),
+      cause: sentences(known?.cause, rotation(world, endpoint)) || undefined,
+      fix: "Explain the signature that your code computes.",
+      route: `POST ${path}/explain`,
+      body: { value: "sha256=…" },
     };
   }
-  if (status >= 500) return { code: "receiver_responds_5xx", severity, text, remedy: read };
-  if (status >= 400) return { code: "receiver_responds_4xx", severity, text, remedy: read };
+  if (status >= 500) return { ...refused, code: "receiver_responds_5xx" };
+  if (status >= 400) return { ...refused, code: "receiver_responds_4xx" };
   if (status >= 300) {
-    const followed = `${text} Redirects are not followed (A-10).`;
-    const register =
-      "Register the URL in the Location header, or make the receiver respond without a redirect.";
-    const fix = { ...read, text: register };
-    return { code: "receiver_redirects", severity, text: followed, remedy: fix };
+    return {
+      ...refused,
+      code: "receiver_redirects",
+      cause: sentences(known?.cause, "Redirects are not followed (A-10)."),
+      fix: "Register the URL in the Location header, or make the receiver respond without a redirect.",
+    };
   }
-  const counted = `${text} Only 200 counts as a success (A-10).`;
-  return { code: "receiver_fails", severity, text: counted, remedy: read };
+  return {
+    ...refused,
+    code: "receiver_fails",
+    cause: sentences(known?.cause, "Only 200 counts as a success (A-10)."),
+  };
 }
 
 const isRegisteredTwice = ({ state }: World, { id, url }: EndpointRecord) =>
@@ -151,20 +161,19 @@ const isRegisteredTwice = ({ state }: World, { id, url }: EndpointRecord) =>
 const registeredTwice = ({ id }: EndpointRecord, said: string): Finding => ({
   code: "url_registered_twice",
   severity: "error",
-  text: `${said} More than one active endpoint has this URL, and each has its own secret.`,
-  remedy: remedy(
-    "Archive all but one of them, or make the receiver accept all their secrets.",
-    `POST /_sandbox/endpoints/${id}/archive`,
-  ),
+  happened: said,
+  cause: "More than one active endpoint has this URL, and each has its own secret.",
+  fix: "Archive all but one of them, or make the receiver accept all their secrets.",
+  route: `POST /_sandbox/endpoints/${id}/archive`,
 });
 
-/** Returns a sentence about a recent rotation (A-19), often the reason for a rejected signature, or "" without one. */
-function rotation({ clock, ledger }: World, { previous }: EndpointRecord): string {
+/** Returns a sentence about a recent rotation (A-19), often the cause of a rejected signature, or undefined. */
+function rotation({ clock, ledger }: World, { previous }: EndpointRecord): string | undefined {
   const now = clock.now();
-  if (!previous || now - previous.until > rotationShownMs) return "";
+  if (!previous || now - previous.until > rotationShownMs) return undefined;
   const at = iso(previous.until);
   if (now < previous.until)
-    return ` The endpoint's secret was rotated: until ${at}, attempts are signed with the previous secret (A-19).`;
+    return `The endpoint's secret was rotated: until ${at}, attempts are signed with the previous secret (A-19).`;
   const what = ledger.get("rotation").mode === "pinned" ? "new deliveries" : "attempts";
-  return ` The endpoint's secret was rotated: since ${at}, ${what} are signed with the new secret (A-19).`;
+  return `The endpoint's secret was rotated: since ${at}, ${what} are signed with the new secret (A-19).`;
 }

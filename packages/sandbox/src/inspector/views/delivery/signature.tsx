@@ -106,9 +106,9 @@ const Explained = ({ explanation, bytes }: ExplainedProps) => {
         {mistake ? (
           <>
             <b>
-              <Text of={mistake.text} />
+              <Text of={mistake.cause} />
             </b>{" "}
-            <Text of={mistake.remedy} />
+            <Text of={mistake.fix} />
           </>
         ) : (
           <>

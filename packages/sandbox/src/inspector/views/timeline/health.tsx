@@ -1,3 +1,4 @@
+import { sentences } from "../../../lib/sentences.js";
 import type { Finding } from "../../../read/findings/finding.js";
 import { itemHref, type PageState } from "../../page-state.js";
 import { revision, type View } from "../../view.js";
@@ -44,9 +45,9 @@ const Findings = ({ state, of }: { state: PageState; of: readonly Finding[] }) =
       <li data-finding={finding.code}>
         <Icon of={shapes[finding.severity]} class={finding.severity === "error" ? "bad" : "wait"} />
         <span>
-          <Sentences of={finding.text} />{" "}
+          <Sentences of={sentences(finding.happened, finding.cause)} />{" "}
           <a href={placeOf(state, finding)}>
-            <Sentence of={finding.remedy.text} />
+            <Sentence of={finding.fix} />
           </a>
         </span>
       </li>
@@ -54,7 +55,7 @@ const Findings = ({ state, of }: { state: PageState; of: readonly Finding[] }) =
   </ul>
 );
 
-/** The text of a finding. The first sentence names the problem, and is bold. */
+/** A finding's problem and its cause. The first sentence names the problem, and is bold. */
 const Sentences = ({ of }: { of: string }) => {
   const end = of.search(/\.(?: |$)/) + 1;
   return (
@@ -68,7 +69,7 @@ const Sentences = ({ of }: { of: string }) => {
 };
 
 /** Returns the link to the place on the page that corresponds to a finding's control route. */
-function placeOf(state: PageState, { remedy: { route }, item }: Finding): string {
+function placeOf(state: PageState, { route, item }: Finding): string {
   const [, delivery, rest = ""] = /\/deliveries\/(\w+)(.*)$/.exec(route) ?? [];
   if (delivery !== undefined) {
     const [, n] = /^\/attempts\/(\d+)/.exec(rest) ?? [];
