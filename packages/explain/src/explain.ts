@@ -134,8 +134,12 @@ export async function explain(request: ExplainRequest): Promise<Explanation> {
   const first_difference = firstDifference(signed, signature);
   const { previousSecrets = [], otherSecrets = [], quick = false } = request;
   const keys = { current: secrets, previous: previousSecrets, other: otherSecrets };
-  const { found, checked, body: signedBody } = await search(body, signature, keys, before, quick);
-  const [first, ...others] = found;
+  const {
+    found: ids,
+    checked,
+    body: signedBody,
+  } = await search(body, signature, keys, before, quick);
+  const [first, ...others] = ids;
   if (first === undefined) {
     const next_step = await nextStep(message);
     return { verdict: "unknown", next_step, first_difference, checked };
@@ -160,21 +164,21 @@ async function nextStep(message: Uint8Array<ArrayBuffer>): Promise<string> {
 }
 
 function firstDifference(signed: string, yours: string): FirstDifference {
-  let at = 0;
-  while (at < signed.length && signed[at] === yours[at]) at += 1;
-  return { at, signed: signed.charAt(at), yours: yours.charAt(at) };
+  let index = 0;
+  while (index < signed.length && signed[index] === yours[index]) index += 1;
+  return { at: index, signed: signed.charAt(index), yours: yours.charAt(index) };
 }
 
 function bodyDifference(body: Uint8Array, yours: Uint8Array): BodyDifference {
-  let at = 0;
-  while (at < body.length && body[at] === yours[at]) at += 1;
-  at = startOfCharacter(body, at);
+  let offset = 0;
+  while (offset < body.length && body[offset] === yours[offset]) offset += 1;
+  offset = startOfCharacter(body, offset);
   return {
     bytes: yours.length,
-    at,
-    before: textOf(body, startOfCharacter(body, Math.max(0, at - 12)), at),
-    body: textOf(body, at, at + 64),
-    yours: textOf(yours, at, at + 64),
+    at: offset,
+    before: textOf(body, startOfCharacter(body, Math.max(0, offset - 12)), offset),
+    body: textOf(body, offset, offset + 64),
+    yours: textOf(yours, offset, offset + 64),
   };
 }
 
@@ -182,8 +186,8 @@ const textOf = (bytes: Uint8Array, from: number, to: number) =>
   new TextDecoder().decode(bytes.subarray(from, to));
 
 /** Returns the start of the UTF-8 sequence that contains this position. */
-function startOfCharacter(bytes: Uint8Array, at: number): number {
-  let start = at;
-  while (start > at - 3 && ((bytes[start] ?? 0) & 0xc0) === 0x80) start -= 1;
+function startOfCharacter(bytes: Uint8Array, offset: number): number {
+  let start = offset;
+  while (start > offset - 3 && ((bytes[start] ?? 0) & 0xc0) === 0x80) start -= 1;
   return start;
 }

@@ -101,7 +101,7 @@ export async function judgeRequest(request: JudgeRequest): Promise<Judgment> {
 export async function explainRequest(request: ExplainSenderRequest): Promise<RequestExplanation> {
   const { secret, previousSecrets = [], quick = false } = request;
   const scheme = schemeOf(request);
-  for (const one of previousSecrets) keyOf(scheme, one, "previous secret");
+  for (const previous of previousSecrets) keyOf(scheme, previous, "previous secret");
   const arrived = arrivedOf(request);
   const judgment = await judge(scheme, secret, arrived);
   if (judgment.isGenuine) return judgment;
@@ -115,14 +115,14 @@ export async function explainRequest(request: ExplainSenderRequest): Promise<Req
 }
 
 function schemeOf({ scheme }: SenderRequest): Scheme {
-  const found =
+  const known =
     typeof scheme === "string" && Object.hasOwn(senders, scheme) ? senders[scheme].scheme : scheme;
   assertValid(
-    typeof found === "object",
+    typeof known === "object",
     "scheme",
     `\`scheme\` must be a scheme, or one of these names: ${Object.keys(senders).join(", ")}.`,
   );
-  return found;
+  return known;
 }
 
 function arrivedOf({ headers, body, at = Date.now() }: SenderRequest): Arrived {

@@ -5,8 +5,8 @@ const anyEscape = /\\(?:u([0-9a-f]{4})|[^u])/gi;
 /** Replaces each escape that JSON does not require with its character. */
 export const unescaped = (json: string): string =>
   json
-    .replaceAll(anyEscape, (given, digits?: string) => {
-      if (digits === undefined) return given === String.raw`\/` ? "/" : given;
+    .replaceAll(anyEscape, (escape, digits?: string) => {
+      if (digits === undefined) return escape === String.raw`\/` ? "/" : escape;
       return JSON.stringify(String.fromCharCode(parseInt(digits, 16))).slice(1, -1);
     })
     // Joins surrogate pairs, which are two escapes and are still escaped after the first step.
@@ -37,8 +37,8 @@ export function escapeMistake(body: string): (text: string) => MistakeId | undef
  */
 function escapesOf(json: string): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
-  for (const [given, digits] of json.matchAll(anyEscape)) {
-    if (digits === undefined && given !== String.raw`\/`) continue;
+  for (const [escape, digits] of json.matchAll(anyEscape)) {
+    if (digits === undefined && escape !== String.raw`\/`) continue;
     const unit = digits?.toLowerCase() ?? "/";
     counts.set(unit, (counts.get(unit) ?? 0) + 1);
   }

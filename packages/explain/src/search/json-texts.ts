@@ -55,7 +55,7 @@ const styles: readonly ((json: string) => string)[] = [
   // .NET escapes quotes and more characters as code units with uppercase digits.
   (json) =>
     json
-      .replaceAll(/\\./g, (given) => (given === String.raw`\"` ? String.raw`\u0022` : given))
+      .replaceAll(/\\./g, (escape) => (escape === String.raw`\"` ? String.raw`\u0022` : escape))
       .replaceAll(/[^\0-~]|[<>&'+`]/g, (unit) => `\\u${codeUnit(unit).toUpperCase()}`),
 ];
 
@@ -90,11 +90,11 @@ export function* jsonTexts(body: string): Generator<JsonText | undefined> {
     if (source !== undefined && !sources.has(source)) sources.set(source, id);
   }
   yield undefined;
-  const given = tokensOf(body);
+  const bodyTokens = tokensOf(body);
   const layoutIds = new Map<Layout, MistakeId>();
   for (const layout of layouts) {
     yield undefined;
-    layoutIds.set(layout, layoutMistake(body, given, layout));
+    layoutIds.set(layout, layoutMistake(body, bodyTokens, layout));
   }
   for (const [source, sourceId] of sources) {
     for (const json of styled(source)) {
@@ -125,9 +125,9 @@ function layoutMistake(body: string, tokens: readonly string[], layout: Layout):
   return isLaidOut ? compact.id : layout.id;
 }
 
-function haveSameKeys(one: string, other: string): boolean {
-  const keys = keysOf(other);
-  return keysOf(one).every((key, index) => key === keys[index]);
+function haveSameKeys(left: string, right: string): boolean {
+  const keys = keysOf(right);
+  return keysOf(left).every((key, index) => key === keys[index]);
 }
 
 /** Returns the keys of all objects, in the order in which they appear. */
@@ -151,7 +151,7 @@ function sortedJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(sortedJson).join(",")}]`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
   const members = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return `{${members.map(([key, one]) => `${JSON.stringify(key)}:${sortedJson(one)}`).join(",")}}`;
+  return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${sortedJson(member)}`).join(",")}}`;
 }
 
 // The string pattern is unrolled: an alternation for each character would overflow the regular expression's stack.
@@ -179,16 +179,16 @@ function layOut(
     indentation += 1 + indent.length * depth;
     return `\n${indent.repeat(depth)}`;
   };
-  for (const one of tokens) {
-    const isClosing = one === "]" || one === "}";
+  for (const part of tokens) {
+    const isClosing = part === "]" || part === "}";
     if (isClosing) depth -= 1;
     // An empty array or object stays on one line.
     if (afterOpening !== isClosing) parts.push(newline());
-    afterOpening = one === "[" || one === "{";
+    afterOpening = part === "[" || part === "{";
     if (afterOpening) depth += 1;
     if (indentation > most) return undefined;
-    if (one === ",") parts.push(comma, newline());
-    else parts.push(one === ":" ? colon : one);
+    if (part === ",") parts.push(comma, newline());
+    else parts.push(part === ":" ? colon : part);
   }
   return parts.join("");
 }

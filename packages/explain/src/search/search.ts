@@ -114,12 +114,12 @@ export async function search(
       }
       for (const id of some.flatMap(idsOf)) checked.add(id);
       const results = await Promise.all(some.map(mistakesOf));
-      const place = results.findIndex((ids) => ids !== undefined);
-      const found = results[place];
+      const place = results.findIndex((result) => result !== undefined);
+      const ids = results[place];
       const changed = some[place]?.body;
-      if (found)
+      if (ids)
         return {
-          found,
+          found: ids,
           checked: [...checked],
           body: changed && !isRight(changed) ? changed.body : undefined,
         };
@@ -134,13 +134,13 @@ export async function search(
   const all = methods();
   const rightMethod = all.filter(isRight);
   const wrongMethods = all.filter((method) => !isRight(method));
-  const found =
+  const exactMatch =
     (await compare(product([exact], keys, rightMethod))) ??
     (await compare(
       product([exact], [...exactKeys(other, ["other_secret"]), ...others], rightMethod),
     )) ??
     (await compare(product([exact], rightKeys, wrongMethods)));
-  if (found) return found;
+  if (exactMatch) return exactMatch;
 
   const isChangeable = body.length <= changedBodyBytes(isQuick);
   const variants = isChangeable ? bodyVariants(body, isSmall) : [];

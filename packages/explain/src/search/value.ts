@@ -37,35 +37,35 @@ const shortestTruncated = 16;
 
 /** Returns a mistake that is obvious without computing a digest, or undefined if there is none. */
 export function obviousMistake(
-  given: string,
+  value: string,
   secrets: readonly SecretKey[],
 ): MistakeId | undefined {
-  if (given.trim() === "") return "missing_signature";
+  if (value.trim() === "") return "missing_signature";
   // Ignores secrets of fewer than 8 characters, which could be part of a digest by chance.
   const holds = (secret: SecretKey) =>
-    typeof secret === "string" && secret.length >= 8 && given.includes(secret);
+    typeof secret === "string" && secret.length >= 8 && value.includes(secret);
   if (secrets.some(holds)) return "secret_in_value";
-  return /^(?:sha\d+=)?(?:\[object \w+\]|undefined|null|NaN|None|<nil>)?$/.test(given)
+  return /^(?:sha\d+=)?(?:\[object \w+\]|undefined|null|NaN|None|<nil>)?$/.test(value)
     ? "placeholder_value"
     : undefined;
 }
 
 /** Parses a value once, and returns the function that compares digests with it: there may be thousands of digests. */
-export function parseValue(given: string): MistakesIn {
-  if (given.length > longest) return () => undefined;
-  const value = given
+export function parseValue(value: string): MistakesIn {
+  if (value.length > longest) return () => undefined;
+  const bare = value
     .replace(/^\s*x-svc-signature\s*:/i, "")
     .replaceAll(/^(?:[\s"'`[]|b(?=['"]))+|[\s"'`\]]+$/g, "");
   const [, prefix = "", decorated = ""] =
-    /^((?:[A-Za-z][\w-]{0,15}[=:]\s*){0,3})(.*)$/s.exec(value) ?? [];
+    /^((?:[A-Za-z][\w-]{0,15}[=:]\s*){0,3})(.*)$/s.exec(bare) ?? [];
   // Removes the b'…' that Python writes around bytes, and the 0x that several languages write before hex.
   const digits = decorated.replace(/^(?:b?['"]|0x(?=[0-9a-f]+$))/i, "");
   const encoding = encodingOf(digits);
   const decoration: readonly MistakeId[] =
-    value === given && digits === decorated ? [] : ["decorated_value"];
+    bare === value && digits === decorated ? [] : ["decorated_value"];
   return (hex, hash) => {
-    const found = encoding(hex);
-    return found && [...found, ...prefixMistakes(prefix, hash), ...decoration];
+    const ids = encoding(hex);
+    return ids && [...ids, ...prefixMistakes(prefix, hash), ...decoration];
   };
 }
 

@@ -27,9 +27,9 @@ function originalsOf(body: Uint8Array): readonly (readonly [change: string, orig
 /** Returns an upper bound for the number of characters that indentation by one character per level adds to JSON. */
 function spacesIn(json: string): number {
   let [spaces, depth] = [0, 0];
-  for (const [one] of json.matchAll(/[[\]{},]/g)) {
-    if (one === "]" || one === "}") depth -= 1;
-    if (one === "[" || one === "{") depth += 1;
+  for (const [mark] of json.matchAll(/[[\]{},]/g)) {
+    if (mark === "]" || mark === "}") depth -= 1;
+    if (mark === "[" || mark === "{") depth += 1;
     spaces += Math.max(0, depth) + 1;
   }
   return spaces;
@@ -41,7 +41,7 @@ function jsonOf(text: string): readonly string[] {
     const compact = JSON.stringify(value);
     const [spaces, most] = [spacesIn(compact), mostIndentation(compact.length)];
     // Adds the form of Twilio SendGrid, which writes each event of a list on a separate line.
-    const list = Array.isArray(value) ? value.map((one) => JSON.stringify(one)) : undefined;
+    const list = Array.isArray(value) ? value.map((item) => JSON.stringify(item)) : undefined;
     const indents = [2, 4].filter((indent) => indent * spaces <= most);
     return [
       compact,

@@ -18,6 +18,6 @@ export function describeMs(ms: number): string {
       ["h", 3_600],
       ["min", 60],
     ] as const
-  ).find(([, one]) => seconds >= 2 * one) ?? ["s", 1];
+  ).find(([, length]) => seconds >= 2 * length) ?? ["s", 1];
   return size === 1 ? `${seconds} s` : `about ${Math.round(seconds / size)} ${unit} (${seconds} s)`;
 }

@@ -81,10 +81,10 @@ const milliseconds: Look = async ({ scheme, arrived, secret }) => {
 };
 
 const isRepeated = ({ headers }: Arrived, name: string) =>
-  headers.filter(([one]) => one.toLowerCase() === name).length > 1;
+  headers.filter(([header]) => header.toLowerCase() === name).length > 1;
 
 const repeated: Look = async ({ scheme, arrived }) => {
-  const name = scheme.headers.find((one) => isRepeated(arrived, one));
+  const name = scheme.headers.find((header) => isRepeated(arrived, header));
   return name === undefined
     ? undefined
     : {

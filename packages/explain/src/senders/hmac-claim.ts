@@ -7,7 +7,7 @@ import { headerOf, type Arrived } from "./arrived.js";
  * Returns whether a signature has the form of a SHA-256 digest. The search reports every other hash as a mistake, so it
  * must not see a scheme that uses another hash.
  */
-const isDigest = (one: unknown) => typeof one === "string" && /^[\da-f]{64}$/.test(one);
+const isDigest = (text: unknown) => typeof text === "string" && /^[\da-f]{64}$/.test(text);
 
 /**
  * Returns the claim in the headers if it is well-formed and not stale, and its signatures have the form of HMACs with

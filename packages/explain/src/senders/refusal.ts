@@ -24,8 +24,8 @@ const looks: Readonly<Record<string, readonly Look[]>> = {
 
 async function firstOf(all: readonly Look[], refused: Refused): Promise<SenderMistake | undefined> {
   for (const look of all) {
-    const found = await look(refused);
-    if (found) return found;
+    const mistake = await look(refused);
+    if (mistake) return mistake;
   }
   return undefined;
 }

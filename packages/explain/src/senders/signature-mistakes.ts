@@ -66,7 +66,7 @@ const searched: Look = async ({ scheme, arrived, secret, previousSecrets, quick 
       before: claim?.before,
       signature: `sha256=${signature}`,
       secrets: keyOf(scheme, secret),
-      previousSecrets: previousSecrets.map((one) => keyOf(scheme, one)),
+      previousSecrets: previousSecrets.map((previous) => keyOf(scheme, previous)),
       quick,
     });
     if (!mistake) continue;
