@@ -11,11 +11,11 @@ export async function callTool(
   tool: Tool,
   world: World,
   mask: Mask,
-  given: unknown,
+  args: unknown,
   signal: AbortSignal,
 ): Promise<CallToolResult> {
   try {
-    const input = parse(tool, given);
+    const input = parse(tool, args);
     assertMayWrite(tool, world, input);
     return resultOf(await tool.run(world, input, signal), mask);
   } catch (error) {
@@ -24,8 +24,8 @@ export async function callTool(
 }
 
 /** Parses the arguments of a tool. Throws a Refusal `invalid_input` if they do not match the tool's schema. */
-function parse({ name, input }: Tool, given: unknown): Readonly<Record<string, unknown>> {
-  const { data, error } = input.safeParse(given ?? {});
+function parse({ name, input }: Tool, args: unknown): Readonly<Record<string, unknown>> {
+  const { data, error } = input.safeParse(args ?? {});
   if (data) return data;
   const problems = (error?.issues ?? []).map(
     ({ path, message }) => [path.map(String).join(".") || "arguments", message] as const,
@@ -120,7 +120,7 @@ function resultOf({ untrusted = [], ...report }: Shown, mask: Mask): CallToolRes
 /** Masks every text in a value, so that no result contains a secret even if a tool reveals one by mistake. */
 function maskedIn(value: unknown, mask: Mask): unknown {
   if (typeof value === "string") return mask(value);
-  if (Array.isArray(value)) return value.map((one) => maskedIn(one, mask));
+  if (Array.isArray(value)) return value.map((item) => maskedIn(item, mask));
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(
     Object.entries(value)

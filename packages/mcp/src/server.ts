@@ -56,8 +56,8 @@ export function createServer(
           openWorldHint: name !== "verify" && name !== "explain_signature",
         },
       },
-      (given, { mcpReq }) =>
-        callTool(tool, world, mask, given, AbortSignal.any([mcpReq.signal, stopped])),
+      (args, { mcpReq }) =>
+        callTool(tool, world, mask, args, AbortSignal.any([mcpReq.signal, stopped])),
     );
   }
   return server;

@@ -72,8 +72,8 @@ export function maskOf(secrets: readonly string[]): Mask {
   const parts = new Set<string>();
   for (const secret of secrets) {
     const key = Buffer.from(secret.replace(/^whsec_/, ""), "base64");
-    for (const one of [secret, Buffer.from(secret).toString("latin1"), key.toString("latin1")]) {
-      const text = inBase64(one);
+    for (const form of [secret, Buffer.from(secret).toString("latin1"), key.toString("latin1")]) {
+      const text = inBase64(form);
       for (let end = partLength; end <= text.length; end += 1)
         parts.add(text.slice(end - partLength, end));
     }
@@ -87,8 +87,8 @@ export function maskOf(secrets: readonly string[]): Mask {
           hidden.fill(1, starts[end - partLength], ends[end - 1]);
       }
     }
-    const shown = (unit: string, at: number) =>
-      hidden[at] === 0 ? unit : hidden[at - 1] === 1 ? "" : "…";
+    const shown = (unit: string, index: number) =>
+      hidden[index] === 0 ? unit : hidden[index - 1] === 1 ? "" : "…";
     return masked(text.split("").map(shown).join(""));
   };
 }
@@ -104,7 +104,7 @@ function* viewsOf(text: string): Generator<View> {
   for (let layer = 0; layer <= layers; layer += 1) {
     yield view;
     for (const encoding of encodings) yield decoded(view, ...encoding);
-    const next = escapes.reduce((one, escape) => decoded(one, ...escape), view);
+    const next = escapes.reduce((before, escape) => decoded(before, ...escape), view);
     if (next === view) return;
     view = next;
   }
@@ -115,26 +115,26 @@ function decoded(view: View, pattern: RegExp, decode: Decode): View {
   const pieces: string[] = [];
   const starts: number[] = [];
   const ends: number[] = [];
-  let at = 0;
+  let position = 0;
   const keep = (end: number) => {
-    pieces.push(view.text.slice(at, end));
-    for (; at < end; at += 1) {
-      starts.push(view.starts[at] ?? 0);
-      ends.push(view.ends[at] ?? 0);
+    pieces.push(view.text.slice(position, end));
+    for (; position < end; position += 1) {
+      starts.push(view.starts[position] ?? 0);
+      ends.push(view.ends[position] ?? 0);
     }
   };
   for (const { 0: all, 1: inner, index } of view.text.matchAll(pattern)) {
     const plain = decode(all, inner);
     if (plain === all) continue;
     keep(index);
-    at = index + all.length;
+    position = index + all.length;
     pieces.push(plain);
     for (let count = plain.length; count > 0; count -= 1) {
       starts.push(view.starts[index] ?? 0);
-      ends.push(view.ends[at - 1] ?? 0);
+      ends.push(view.ends[position - 1] ?? 0);
     }
   }
-  if (at === 0) return view;
+  if (position === 0) return view;
   keep(view.text.length);
   return { text: pieces.join(""), starts, ends };
 }

@@ -55,16 +55,16 @@ const longestUrl = 2_048;
  * @throws WebhookError `wrong_usage` (as a rejection) for a host that is not valid or has no address
  */
 export async function resolveHosts(
-  given: readonly string[],
+  names: readonly string[],
   reserved: readonly URL[],
   resolve: Resolve = system,
 ): Promise<Hosts> {
   const [entries, taken] = await Promise.all([
-    Promise.all(given.map((text) => entryOf(text, resolve))),
+    Promise.all(names.map((text) => entryOf(text, resolve))),
     Promise.all(reserved.map((url) => reservedOf(url, resolve))),
   ]);
   const allowed =
-    given.length === 0 ? "localhost and other loopback addresses" : `only ${given.join(", ")}`;
+    names.length === 0 ? "localhost and other loopback addresses" : `only ${names.join(", ")}`;
   return {
     allowed,
     target(text) {
@@ -82,7 +82,7 @@ export async function resolveHosts(
         );
       }
       const isHere = addresses.every(isLoopback);
-      if (taken.some((one) => isSame(one, url, addresses))) {
+      if (taken.some((own) => isSame(own, url, addresses))) {
         throw new Refusal(
           "service_address",
           "`url` is the address of the service, not of a receiver.",
@@ -137,8 +137,8 @@ function isSame(reserved: Entry, url: URL, addresses: readonly Address[]): boole
 }
 
 /** Returns whether connections to an address arrive at this machine, as for loopback, `0.0.0.0` and `::`. */
-const isThisMachine = (one: Address): boolean =>
-  isLoopback(one) || one.address === "0.0.0.0" || one.address === "::";
+const isThisMachine = (address: Address): boolean =>
+  isLoopback(address) || address.address === "0.0.0.0" || address.address === "::";
 
 async function entryOf(text: string, resolve: Resolve): Promise<Entry> {
   const whole = `http://${text}`;
@@ -158,8 +158,8 @@ async function entryOf(text: string, resolve: Resolve): Promise<Entry> {
 async function addressesOf(host: string, resolve: Resolve): Promise<readonly Address[]> {
   const known = literalAddresses(host);
   if (known) return known;
-  const found = await resolve(host).catch(() => []);
-  if (found.length > 0) return found;
+  const addresses = await resolve(host).catch(() => []);
+  if (addresses.length > 0) return addresses;
   throw new WebhookError(
     "wrong_usage",
     `--allow-host: the host name ${host} has no address. Check its spelling and your network connection.`,

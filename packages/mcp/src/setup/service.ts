@@ -35,8 +35,8 @@ export const serviceAt = ({ isOwn, baseUrl, apiKeyEnv, env }: ServiceOptions): S
       "allow-external": false,
     };
     // Omits the environment for the sandbox, which accepts any key and must not receive the key of the real service.
-    const given = isOwn ? {} : env;
-    const context = { options, env: given, signal, stdin: Readable.from([]) };
+    const variables = isOwn ? {} : env;
+    const context = { options, env: variables, signal, stdin: Readable.from([]) };
     const result = await callService(context, async (client) => {
       try {
         return { value: await work(client) };

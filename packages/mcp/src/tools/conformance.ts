@@ -57,7 +57,7 @@ export const conformance = tool({
     });
     const failures = results.filter(({ status }) => status === "failed");
     const count = (status: ConformanceResult["status"]) =>
-      results.filter((one) => one.status === status).length;
+      results.filter((result) => result.status === status).length;
     const facts = {
       passed: count("passed"),
       failed: failures.length,

@@ -14,9 +14,9 @@ export async function findDelivery(
   { event_id, type }: Wanted,
 ): Promise<Followed | undefined> {
   let examined = 0;
-  for await (const one of newest) {
-    const isWanted = event_id === undefined || one.event_id === event_id;
-    if (isWanted && (type === undefined || one.type === type)) return one;
+  for await (const delivery of newest) {
+    const isWanted = event_id === undefined || delivery.event_id === event_id;
+    if (isWanted && (type === undefined || delivery.type === type)) return delivery;
     examined += 1;
     if (examined >= mostExamined) break;
   }

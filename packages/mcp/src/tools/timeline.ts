@@ -13,7 +13,8 @@ export const stateSchema = z.enum([...states, "other"]);
 export type State = z.output<typeof stateSchema>;
 
 /** Returns the state for a delivery's status: `other` if the interface does not define the status. */
-export const stateOf = (status: unknown): State => states.find((one) => one === status) ?? "other";
+export const stateOf = (status: unknown): State =>
+  states.find((state) => state === status) ?? "other";
 
 /** Returns the last genuine attempt. The refusal of a tampered attempt does not mean that the delivery has failed. */
 const lastGenuine = ({ attemptsMade = [] }: Followed) =>
@@ -52,7 +53,7 @@ const counts = z.object({
 /** Returns the number of times that each state occurs in a list, 0 for states that do not occur. */
 const counted = (all: readonly State[]) =>
   Object.fromEntries(
-    stateSchema.options.map((state) => [state, all.filter((one) => one === state).length]),
+    stateSchema.options.map((option) => [option, all.filter((state) => state === option).length]),
   ) as Record<State, number>;
 
 export const timeline = tool({
@@ -76,12 +77,14 @@ export const timeline = tool({
     return service.call(async (client) => {
       if (event_id !== undefined) return detail(client, event_id, signal);
       const shown: Followed[] = [];
-      for await (const one of followDeliveries(client, undefined, signal)()) {
-        if (shown.push(one) >= limit) break;
+      for await (const delivery of followDeliveries(client, undefined, signal)()) {
+        if (shown.push(delivery) >= limit) break;
       }
       return {
         ...summaryOf(shown),
-        untrusted: shown.map((one, index) => [`delivery ${index + 1}`, lineOf(one)] as const),
+        untrusted: shown.map(
+          (delivery, index) => [`delivery ${index + 1}`, lineOf(delivery)] as const,
+        ),
       };
     }, signal);
   },
@@ -89,8 +92,8 @@ export const timeline = tool({
 
 function summaryOf(shown: readonly Followed[]) {
   const outcomes: Record<string, number> = {};
-  for (const one of shown) {
-    const code = lastOutcome(one);
+  for (const delivery of shown) {
+    const code = lastOutcome(delivery);
     if (code !== undefined) outcomes[code] = (outcomes[code] ?? 0) + 1;
   }
   const byState = counted(shown.map(({ status }) => stateOf(status)));
@@ -105,7 +108,7 @@ function summaryOf(shown: readonly Followed[]) {
         "Check that an endpoint is registered for the event type, then trigger an event and call wait_for.",
     };
   }
-  const failing = shown.find((one) => !isGood(one));
+  const failing = shown.find((delivery) => !isGood(delivery));
   if (!failing) {
     return {
       ok: true,

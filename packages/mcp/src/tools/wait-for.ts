@@ -41,39 +41,39 @@ export const waitFor = tool({
     const deadline = start + timeout_seconds * 1_000;
     const limit = clock.timeout(timeout_seconds * 1_000);
     const either = AbortSignal.any([signal, limit]);
-    let found: Followed | undefined;
+    let delivery: Followed | undefined;
     let hasLooked = false;
     for (;;) {
       try {
-        found = await newest(world, input, either);
+        delivery = await newest(world, input, either);
         hasLooked = true;
       } catch (error) {
         if (signal.aborted || !limit.aborted) throw error;
       }
       const waited_ms = clock.now() - start;
       const facts = {
-        ...(found && { state: stateOf(found.status), attempts: attemptsOf(found) }),
+        ...(delivery && { state: stateOf(delivery.status), attempts: attemptsOf(delivery) }),
         waited_ms,
       };
-      const untrusted = found ? ([["delivery", lineOf(found)]] as const) : [];
+      const untrusted = delivery ? ([["delivery", lineOf(delivery)]] as const) : [];
       if (
-        found &&
-        reached[wanted]?.includes(stateOf(found.status)) === true &&
-        attemptsOf(found) >= min_attempts
+        delivery &&
+        reached[wanted]?.includes(stateOf(delivery.status)) === true &&
+        attemptsOf(delivery) >= min_attempts
       )
-        return { ...ending(found), facts, untrusted };
+        return { ...ending(delivery), facts, untrusted };
       const left = deadline - clock.now();
       if (left <= 0 || limit.aborted) {
         if (!hasLooked) return { ...unresponsive, facts };
         return {
           ok: false,
-          code: found ? "wait_timeout" : "no_delivery",
-          happened: found
+          code: delivery ? "wait_timeout" : "no_delivery",
+          happened: delivery
             ? "The delivery did not reach the state in time."
             : "No such delivery was found in time.",
           facts,
           untrusted,
-          next_step: found
+          next_step: delivery
             ? "Call timeline with its event_id. If a retry is scheduled for later, call wait_for again then."
             : "Check that an endpoint is registered for the event type, then trigger the event again.",
         };
@@ -110,11 +110,11 @@ const newest = (
     signal,
   );
 
-function ending(found: Followed) {
-  const ok = stateOf(found.status) === "succeeded";
+function ending(delivery: Followed) {
+  const ok = stateOf(delivery.status) === "succeeded";
   return {
     ok,
-    ...resultOf(lastOutcome(found), {
+    ...resultOf(lastOutcome(delivery), {
       code: ok ? "delivery_succeeded" : "delivery_failed",
       happened: ok ? "The receiver accepted the delivery." : "The delivery has failed.",
     }),

@@ -164,7 +164,7 @@ const tampers: Readonly<Record<DeliveryTamper, Tampering>> = {
 
 /** Returns the mistake that the responses show, or undefined if they show none. */
 function mistakeIn({ mode, tamper: kind }: Input, replies: readonly Reply[]): Finding | undefined {
-  const lost = replies.map((reply) => lostReply(reply)).find((one) => one !== undefined);
+  const lost = replies.map((reply) => lostReply(reply)).find((loss) => loss !== undefined);
   if (lost) return lost;
   const saw = replies.map(({ name, status }) => `${name}: status ${String(status)}.`).join(" ");
   const [first, second] = replies;
@@ -173,7 +173,7 @@ function mistakeIn({ mode, tamper: kind }: Input, replies: readonly Reply[]): Fi
     if (isSuccess(first)) return finding(tampers[kind][0], saw);
     return (first.status ?? 0) >= 500 ? finding("forgery_is_an_error", saw) : undefined;
   }
-  const refused = replies.find((one) => !isSuccess(one));
+  const refused = replies.find((reply) => !isSuccess(reply));
   if (refused && mode === "duplicate" && refused !== first)
     return finding("duplicate_refused", saw);
   if (refused) return finding(refused.code ?? refusalOf(refused), saw);

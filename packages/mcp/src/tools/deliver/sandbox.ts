@@ -76,8 +76,8 @@ async function deliveryIdOf(
   { endpoint, event_id }: Input,
   signal: AbortSignal,
 ): Promise<string> {
-  const found = await findDelivery(followDeliveries(client, endpoint, signal)(), { event_id });
-  if (found) return found.delivery_id;
+  const delivery = await findDelivery(followDeliveries(client, endpoint, signal)(), { event_id });
+  if (delivery) return delivery.delivery_id;
   throw new Refusal(
     "no_delivery",
     event_id === undefined
