@@ -33,7 +33,7 @@ import {
   start,
 } from "./support.js";
 
-type Finding = Readonly<Record<"id" | "saw" | "cause" | "fix" | "mistake", string>>;
+type Finding = Readonly<Record<"id" | "happened" | "cause" | "fix" | "mistake", string>>;
 
 const receiver = (options: Partial<ReceiverOptions> = {}): Receiver =>
   createReceiver({ secret, on: { "*": () => {} }, log: () => {}, ...options });
@@ -607,7 +607,7 @@ describe("states what a receiver of svc-webhooks says of itself", () => {
     const { happened, cause, fix } = outcomeTexts[code];
     expect(exit).toBe(1);
     expect(findings).toEqual([
-      { id: code, saw: expect.stringContaining(code), cause: `${happened} ${cause}`, fix },
+      { id: code, happened: expect.stringContaining(code), cause: `${happened} ${cause}`, fix },
     ]);
   });
 
@@ -624,8 +624,9 @@ describe("names what is wrong", () => {
     const { code, findings, ids: found } = await examine(listener, { seconds });
     expect({ code, found }).toEqual({ code: 1, found: ids });
     expect(findings[0]?.mistake).toBe(mistake);
-    for (const { saw, cause, fix } of findings) {
-      for (const text of [saw, cause, fix]) expect(text).toMatch(/^[A-Za-z].*[.]$|\/docs\/.+\.md$/);
+    for (const { happened, cause, fix } of findings) {
+      for (const text of [happened, cause, fix])
+        expect(text).toMatch(/^[A-Za-z].*[.]$|\/docs\/.+\.md$/);
       expect(`${cause} ${fix}`).not.toMatch(/(?<!\/)\bdocs\//);
     }
   });

@@ -119,7 +119,7 @@ describe("names", () => {
       };
     const { ids, findings } = await examine(withDate(aheadMs));
     expect(ids).toEqual(["clock_skew", "signature_stale"]);
-    expect(findings[0]?.["saw"]).toMatch(
+    expect(findings[0]?.["happened"]).toMatch(
       /about 15 min \((?:899|900|901) s\) ahead of this machine/,
     );
     expect((await examine(withDate(200_000))).ids).toEqual(["signature_stale"]);

@@ -36,7 +36,7 @@ export const doctor = command({
     "Sends forged and genuine test deliveries to a receiver. Some of the genuine ones are large, repeated, sent in pieces, or contain bytes that a parser would change. From the responses, this command works out what is wrong: for example, that a parser runs before the receiver, that the secret is wrong, that something alters the body, or that the receiver accepts unsigned deliveries.",
     "Pass the receiver's secret. With --event, the receiver's handler for that type runs for the genuine deliveries, which contain the data of an email.sent event. A handler that is missing, fails or times out is then reported as a finding. Without --event, the type is svc-webhooks.doctor, so a handler runs only if the receiver handles every type.",
     "With --scheme, the deliveries are signed as that sender would sign them, and the Date header of the responses is compared with this machine's clock. For a sender that signs with a private key, pass that key as the secret.",
-    "Exits with 1 if it finds a mistake. It also lists what it cannot check from outside. With --json, prints { url, secret_fingerprint, findings: [{ id, saw, cause, fix, mistake? }], not_judged, probes }.",
+    "Exits with 1 if it finds a mistake. It also lists what it cannot check from outside. With --json, prints { url, secret_fingerprint, findings: [{ id, happened, cause, fix, mistake? }], not_judged, probes }.",
   ],
   examples: ["svc-webhooks doctor http://localhost:3000/webhooks --secret-env SVC_WEBHOOK_SECRET"],
   options,
@@ -86,9 +86,9 @@ export const doctor = command({
 
 const counted = (count: number, word: string) => `${count} ${word}${count === 1 ? "" : "s"}`;
 
-const blockOf = ({ id, saw, cause, fix }: Finding): readonly Line[] => [
+const blockOf = ({ id, happened, cause, fix }: Finding): readonly Line[] => [
   [paint("red", id)],
-  `  Saw:   ${saw}`,
+  `  Saw:   ${happened}`,
   `  Cause: ${cause}`,
   `  Fix:   ${fix}`,
 ];

@@ -1,4 +1,4 @@
-import { saw, type Examining } from "./examining.js";
+import { replyText, type Examining } from "./examining.js";
 import { finding } from "./findings.js";
 import { afterForgeries, expectUnlocked } from "./forged.js";
 import { identify } from "./identify.js";
@@ -24,7 +24,7 @@ export async function examineAccepted(examining: Examining): Promise<void> {
     const reply = await ask({ name, body });
     if (isSuccess(reply)) continue;
     expectMore(index + 1 - variants.length);
-    const unexplained = finding("body_altered", saw(reply));
+    const unexplained = finding("body_altered", replyText(reply));
     const guesses = await signing.guessesOf(body);
     const guessed = await identify(guesses, guesses.bodies, reply, examining).catch(
       (error: unknown) => {
@@ -43,21 +43,21 @@ export async function examineAccepted(examining: Examining): Promise<void> {
   const first = await ask({ ...copy, name: "a delivery before its copy" });
   const second = await ask({ ...copy, attempt: 2 });
   if (isSuccess(first) && !isSuccess(second)) {
-    findings.push(finding("duplicate_refused", saw(second)));
+    findings.push(finding("duplicate_refused", replyText(second)));
   }
-  if (second.code === "processed") findings.push(finding("duplicate_ran", saw(second)));
+  if (second.code === "processed") findings.push(finding("duplicate_ran", replyText(second)));
 
   const slow = await ask({ name: "a genuine body in two chunks", body: plain(), how: "pieces" });
-  if (slow.early && isSuccess(slow)) findings.push(finding("early_success", saw(slow)));
-  else if (!isSuccess(slow)) findings.push(finding("pieces_refused", saw(slow)));
+  if (slow.early && isSuccess(slow)) findings.push(finding("early_success", replyText(slow)));
+  else if (!isSuccess(slow)) findings.push(finding("pieces_refused", replyText(slow)));
 
   // Calls `send`, because `ask` would end the examination if there is no response: a server may close the connection
   // before it has read the whole body.
   const big = await send({ name: "a genuine body of 64 KiB", body: bodies.large() });
-  if (big.error === "timeout") findings.push(finding("hangs", saw(big)));
-  else if (!isSuccess(big)) findings.push(finding("large_refused", saw(big)));
+  if (big.error === "timeout") findings.push(finding("hangs", replyText(big)));
+  else if (!isSuccess(big)) findings.push(finding("large_refused", replyText(big)));
 
   await send({ name: "half a body", body: plain(), how: "half" });
   const after = await send({ name: "a genuine delivery after half a body", body: plain() });
-  if (!isSuccess(after)) findings.push(finding("stops_serving", saw(after)));
+  if (!isSuccess(after)) findings.push(finding("stops_serving", replyText(after)));
 }

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { isUnreachable } from "../lib/tls.js";
 import { acceptedProbes, examineAccepted } from "./accepted.js";
-import { Enough, saw, type ExamineOptions } from "./examining.js";
+import { Enough, replyText, type ExamineOptions } from "./examining.js";
 import { finding, notJudged, type Finding } from "./findings.js";
 import {
   examineForgeries,
@@ -48,7 +48,7 @@ export async function examine(options: ExamineOptions): Promise<Examination> {
     const reply = await options.send(probe);
     probes.push(reply);
     if (reply.status === 429) {
-      throw new Enough(`everything else, because of a rate limit: ${saw(reply)}`, reply);
+      throw new Enough(`everything else, because of a rate limit: ${replyText(reply)}`, reply);
     }
     return reply;
   };
@@ -110,10 +110,10 @@ export async function examine(options: ExamineOptions): Promise<Examination> {
  */
 export function lostReply(reply: Reply, hasForged = false): Finding | undefined {
   if (reply.status !== null) return undefined;
-  if (reply.tls !== undefined) return finding("tls", saw(reply), { cause: reply.tls });
-  if (reply.error === "timeout") return finding("hangs", saw(reply));
-  if (!isUnreachable(reply.error ?? "")) return finding("connection_closed", saw(reply));
-  return finding("unreachable", saw(reply), hasForged ? endedByForgery : {});
+  if (reply.tls !== undefined) return finding("tls", replyText(reply), { cause: reply.tls });
+  if (reply.error === "timeout") return finding("hangs", replyText(reply));
+  if (!isUnreachable(reply.error ?? "")) return finding("connection_closed", replyText(reply));
+  return finding("unreachable", replyText(reply), hasForged ? endedByForgery : {});
 }
 
 const endedByForgery = {

@@ -5,7 +5,7 @@ import { outcomeTexts, pageLink } from "@svc-webhooks/core/outcomes";
 export interface Finding {
   readonly id: FindingId;
   /** A description of what the probes showed. */
-  readonly saw: string;
+  readonly happened: string;
   readonly cause: string;
   readonly fix: string;
   /** The mistake's id in `verify --explain`. Undefined if no signature showed which mistake it is. */
@@ -169,9 +169,9 @@ const texts = {
 
 export const finding = (
   id: FindingId,
-  saw: string,
-  more: Partial<Omit<Finding, "id" | "saw">> = {},
-): Finding => ({ id, saw, ...textsOf(id), ...more });
+  happened: string,
+  more: Partial<Omit<Finding, "id" | "happened">> = {},
+): Finding => ({ id, happened, ...textsOf(id), ...more });
 
 const textsOf = (id: FindingId): { readonly cause: string; readonly fix: string } => {
   if (isOwn(id)) return texts[id];

@@ -1,4 +1,4 @@
-import { Enough, isError, saw, type Examining } from "./examining.js";
+import { Enough, isError, replyText, type Examining } from "./examining.js";
 import { finding, type Finding, type FindingId } from "./findings.js";
 import { isSuccess, type Probe, type Reply } from "./probe.js";
 
@@ -22,7 +22,7 @@ export async function examineForgeries(genuineReply: Reply, examining: Examining
       // A receiver need not respond to an empty or compressed body, or to a method other than POST.
       const mayHang = probe.body.length === 0 || probe.method !== "POST" || id === compressed;
       const reply = await (mayHang ? send : ask)(probe);
-      if (isSuccess(reply)) accepted.push(finding(id, saw(reply)));
+      if (isSuccess(reply)) accepted.push(finding(id, replyText(reply)));
       else if (isError(reply) && !notSent.has(id)) errors.push(reply);
     }
     if (isSuccess(genuineReply)) after = await afterForgeries(examining);
@@ -32,7 +32,7 @@ export async function examineForgeries(genuineReply: Reply, examining: Examining
     // receiver that fails on every delivery responds to them with a server error too.
     const own = errors.filter(({ status }) => status !== after?.status);
     if (own.length > 0 && !isError(genuineReply)) {
-      findings.push(finding("forgery_is_an_error", own.map(saw).join(" ")));
+      findings.push(finding("forgery_is_an_error", own.map(replyText).join(" ")));
     }
   }
   if (after) expectUnlocked(after);
@@ -59,7 +59,7 @@ export function expectUnlocked(reply: Reply): void {
   if (isSuccess(reply)) return;
   const reaction = reply.status === null ? "does not respond to" : "refuses";
   throw new Enough(
-    `everything else, because the receiver ${reaction} genuine deliveries after wrong signatures, as a lockout would: ${saw(reply)}`,
+    `everything else, because the receiver ${reaction} genuine deliveries after wrong signatures, as a lockout would: ${replyText(reply)}`,
     reply,
   );
 }

@@ -1,7 +1,7 @@
 import type { OutcomeCode } from "@svc-webhooks/core";
 import { tamper } from "@svc-webhooks/testing";
 import { acceptedProbes } from "./accepted.js";
-import { Enough, isError, saw, type Examining } from "./examining.js";
+import { Enough, isError, replyText, type Examining } from "./examining.js";
 import { finding, type Finding, type FindingId } from "./findings.js";
 import { identify } from "./identify.js";
 import { isSuccess, type Reply } from "./probe.js";
@@ -16,14 +16,14 @@ export async function examineGenuine(examining: Examining): Promise<Reply> {
   const reply = await ask({ name: "a genuine delivery", body });
   if (isSuccess(reply)) {
     if (examining.expectsHandler && reply.code === "ignored")
-      findings.push(finding("ignored", saw(reply)));
+      findings.push(finding("ignored", replyText(reply)));
     return reply;
   }
   expectMore(-acceptedProbes);
   const { status, location } = reply;
   if (status !== null && status >= 300 && status < 400) {
     findings.push(
-      finding("redirects", `${saw(reply)} It redirects to ${location ?? "no location"}.`),
+      finding("redirects", `${replyText(reply)} It redirects to ${location ?? "no location"}.`),
     );
     throw new Enough();
   }
@@ -53,10 +53,10 @@ async function notFound(reply: Reply, { bodies, sendToOtherSlash }: Examining): 
   const probe = { name: "the path with or without a slash", body: bodies.plain() };
   const other = await sendToOtherSlash(probe);
   const exists = other.status !== null && other.status !== 404 && other.status !== 405;
-  if (!exists) return finding("not_found", saw(reply));
+  if (!exists) return finding("not_found", replyText(reply));
   return finding(
     "not_found",
-    `${saw(reply)} With the trailing slash added or removed, the path gets status ${other.status}.`,
+    `${replyText(reply)} With the trailing slash added or removed, the path gets status ${other.status}.`,
     {
       fix: "Add a slash to the end of the path, or remove the one that is there.",
     },
@@ -68,7 +68,7 @@ function knownCode(reply: Reply): Finding | undefined {
   const { code } = reply;
   // This outcome does not show why the signatures differ. The guesses may.
   if (code === undefined || code === "signature_mismatch") return undefined;
-  return finding(mistakes[code] ?? code, saw(reply));
+  return finding(mistakes[code] ?? code, replyText(reply));
 }
 
 /** The findings for mistakes that receivers without svc-webhooks make too, by outcome code. */
@@ -81,7 +81,7 @@ const mistakes: Readonly<Partial<Record<OutcomeCode, FindingId>>> = {
 };
 
 const unknownCause = (reply: Reply): Finding =>
-  finding(isError(reply) ? "genuine_failed" : "wrong_secret", saw(reply));
+  finding(isError(reply) ? "genuine_failed" : "wrong_secret", replyText(reply));
 
 /** Resolves to the finding for a rejected genuine delivery after no guess was accepted. */
 async function refused(
@@ -97,7 +97,7 @@ async function refused(
   });
   if (forged.status !== reply.status) {
     // The reply to a forged delivery differs, so the signature was checked and something else failed.
-    return finding("genuine_failed", `${saw(reply)} ${saw(forged)}`);
+    return finding("genuine_failed", `${replyText(reply)} ${replyText(forged)}`);
   }
   if (reply.code === undefined && (reply.status === 401 || reply.status === 403)) {
     expectMore(1);
@@ -106,7 +106,7 @@ async function refused(
     if (slow.early && slow.status === reply.status) {
       return finding(
         "guarded",
-        `${saw(reply)} A forged delivery gets the same status, and a genuine one gets it before its second half is sent.`,
+        `${replyText(reply)} A forged delivery gets the same status, and a genuine one gets it before its second half is sent.`,
       );
     }
   }
@@ -116,7 +116,7 @@ async function refused(
     await ask({ name: "unsigned text that is not JSON", ...(await unsigned(notJson())) }),
   ];
   if (reply.code === undefined && json.status !== text.status) {
-    const both = `${saw(reply)} Unsigned JSON gets status ${json.status}, and other unsigned text gets ${text.status}.`;
+    const both = `${replyText(reply)} Unsigned JSON gets status ${json.status}, and other unsigned text gets ${text.status}.`;
     return finding("parser_before_receiver", both);
   }
   return unknownCause(reply);

@@ -1,4 +1,4 @@
-import { saw, type Examining } from "./examining.js";
+import { replyText, type Examining } from "./examining.js";
 import { finding, type Finding } from "./findings.js";
 import type { Guess } from "./guesses.js";
 import { isSuccess, type Reply } from "./probe.js";
@@ -40,7 +40,7 @@ export async function identify(
     const mistake = known ?? (await signing.explain(body, signature));
     return finding(
       kinds[kind],
-      `${saw(refusal)} The receiver accepts a signature that was computed with a common mistake.`,
+      `${replyText(refusal)} The receiver accepts a signature that was computed with a common mistake.`,
       {
         ...(mistake && {
           mistake: mistake.id,

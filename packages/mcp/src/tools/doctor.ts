@@ -66,7 +66,7 @@ export const doctor = tool({
       cause: first.cause,
       fix: first.fix,
       facts,
-      untrusted: findings.map(({ id, saw }) => [id, saw] as const),
+      untrusted: findings.map(({ id, happened }) => [id, happened] as const),
       next_step:
         "Apply the fix of the first finding, then call doctor again: it may have caused the others.",
     };

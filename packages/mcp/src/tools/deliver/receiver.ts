@@ -77,7 +77,7 @@ export async function toReceiver(
       next_step: next,
     };
   }
-  const { id, saw, cause, fix } = wrong;
+  const { id, happened, cause, fix } = wrong;
   return {
     ok: false,
     code: id,
@@ -85,7 +85,7 @@ export async function toReceiver(
     cause,
     fix,
     facts,
-    untrusted: [["response", saw] as const],
+    untrusted: [["response", happened] as const],
     next_step: "Apply the fix, then call deliver again. doctor examines the receiver as a whole.",
   };
 }
@@ -166,20 +166,22 @@ const tampers: Readonly<Record<DeliveryTamper, Tampering>> = {
 function mistakeIn({ mode, tamper: kind }: Input, replies: readonly Reply[]): Finding | undefined {
   const lost = replies.map((reply) => lostReply(reply)).find((loss) => loss !== undefined);
   if (lost) return lost;
-  const saw = replies.map(({ name, status }) => `${name}: status ${String(status)}.`).join(" ");
+  const happened = replies
+    .map(({ name, status }) => `${name}: status ${String(status)}.`)
+    .join(" ");
   const [first, second] = replies;
   if (!first) return undefined;
   if (mode === "tampered") {
-    if (isSuccess(first)) return finding(tampers[kind][0], saw);
-    return (first.status ?? 0) >= 500 ? finding("forgery_is_an_error", saw) : undefined;
+    if (isSuccess(first)) return finding(tampers[kind][0], happened);
+    return (first.status ?? 0) >= 500 ? finding("forgery_is_an_error", happened) : undefined;
   }
   const refused = replies.find((reply) => !isSuccess(reply));
   if (refused && mode === "duplicate" && refused !== first)
-    return finding("duplicate_refused", saw);
-  if (refused) return finding(refused.code ?? refusalOf(refused), saw);
+    return finding("duplicate_refused", happened);
+  if (refused) return finding(refused.code ?? refusalOf(refused), happened);
   const ranTwice =
     mode === "duplicate" && first.code === "processed" && second?.code === "processed";
-  return ranTwice ? finding("duplicate_ran", saw) : undefined;
+  return ranTwice ? finding("duplicate_ran", happened) : undefined;
 }
 
 /** Returns the id of the finding about a genuine delivery that was refused without an outcome code. */
