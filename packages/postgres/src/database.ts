@@ -90,6 +90,12 @@ export interface TransactionOptions {
    */
   readonly first: string;
   /**
+   * Call it with the rows that `first` returned. With the id that they contain, each renewal of the lease checks that
+   * the server has not rolled the transaction back. Without it, a transaction whose connection has died silently waits
+   * for `work` for as long as the lease is renewed over other connections.
+   */
+  readonly begun?: ((rows: readonly Row[]) => void) | undefined;
+  /**
    * The mark that `first` gives the transaction. If you have run `first`, pass the mark to `work`, so that the store can
    * detect that `work` has ended the transaction.
    *
@@ -103,8 +109,9 @@ export interface TransactionOptions {
    */
   readonly idleTimeoutMs: number;
   /**
-   * Aborted if the server does not reply in time to `first` or to the end of the transaction, or if the lease ends
-   * during `work`. Close the connection then, because it may have stopped responding.
+   * Aborted if the server does not reply in time to `first` or to the end of the transaction, or if the lease ends or
+   * the server rolls the transaction back during `work`. Close the connection then, because it may have stopped
+   * responding.
    */
   readonly signal?: AbortSignal | undefined;
 }
@@ -128,15 +135,22 @@ export const firstStatement = (idleMs: number, mark = ""): string =>
 /** The name of a setting that does not exist, so reading it raises an error. */
 const ended = "svc_webhooks.ended_by_work";
 
+/** Replaces the reply that a statement selects. */
+const wrapped = (statement: string, wrap: (reply: string) => string): string =>
+  statement.replace(
+    /^select (.*) as reply$/,
+    (_all, reply: string) => `select ${wrap(reply)} as reply`,
+  );
+
 /**
  * Wraps a statement with two parameters so that it fails if `work` has ended its transaction. The added third parameter
  * is the mark that `firstStatement` has set.
  */
 export const unlessEnded = (statement: string): string =>
-  statement.replace(
-    /^select (.*) as reply$/s,
-    (_all, reply) =>
-      `select case when pg_catalog.current_setting('svc_webhooks.run', true) operator(pg_catalog.=) $3::pg_catalog.text then ${reply} else pg_catalog.current_setting('${ended}') end as reply`,
+  wrapped(
+    statement,
+    (reply) =>
+      `case when pg_catalog.current_setting('svc_webhooks.run', true) operator(pg_catalog.=) $3::pg_catalog.text then ${reply} else pg_catalog.current_setting('${ended}') end`,
   );
 
 /** Returns whether an error message shows that a statement failed because `work` had ended its transaction. */
@@ -153,6 +167,22 @@ export function assertMethod(argument: unknown, method: string, text: string): v
   assertValid(typeof found === "function", "db", text);
 }
 
+/** Returns an SQL expression for the state of the transaction whose id is this parameter. */
+const statusOf = (parameter: string): string =>
+  `pg_catalog.txid_status(${parameter}::pg_catalog.int8)`;
+
+/**
+ * Adds to a statement's reply the state of a transaction: `committed`, `aborted`, `in progress` or nothing. The added
+ * fourth parameter is the transaction's id. If the server has lost its latest transactions, an id can be in the future,
+ * for which `txid_status` would raise an error.
+ */
+export const withStatus = (statement: string): string =>
+  wrapped(
+    statement,
+    (reply) =>
+      `pg_catalog.concat(${reply}, case when $4::pg_catalog.int8 operator(pg_catalog.<) pg_catalog.txid_current() then ${statusOf("$4")} end)`,
+  );
+
 /**
  * Rejects unless the server has committed the transaction. After a failed statement that `work` did not await,
  * PostgreSQL responds to a commit by rolling back, without an error.
@@ -160,10 +190,7 @@ export function assertMethod(argument: unknown, method: string, text: string): v
  * @param id the reply to `first`
  */
 export async function assertCommitted(query: Query, id: string): Promise<void> {
-  const rows = await query(
-    "select pg_catalog.txid_status($1::pg_catalog.int8)::pg_catalog.text as reply",
-    [id],
-  );
+  const rows = await query(`select ${statusOf("$1")} as reply`, [id]);
   if (replyOf(rows) !== "committed") throw rolledBack();
 }
 

@@ -3,13 +3,13 @@ import { assertOptions, assertValid } from "@svc-webhooks/core/adapter";
 import { createCalls } from "./store/calls.js";
 import { checkServer } from "./schema/check.js";
 import { connect, type PostgresClient } from "./connect.js";
-import type { Database } from "./database.js";
+import { withStatus, type Database } from "./database.js";
 import type { ClientOf, PgPool } from "./drivers/node-postgres.js";
 import type { PostgresJs, TxOf } from "./drivers/postgres-js.js";
 import type { RunIdentity, Statement } from "./run-identity.js";
-import { isNotSent, notAwaited } from "./errors.js";
+import { notAwaited } from "./errors.js";
 import { schemaOf } from "./schema/schema.js";
-import { createTransactions } from "./store/transactions.js";
+import { createTransactions, extendRun } from "./store/transactions.js";
 import { claimResult, encoded, statesOf, uuid } from "./store/wire.js";
 
 export interface PostgresStoreOptions {
@@ -43,7 +43,8 @@ export interface PostgresStore<Tx> extends DeliveryStore {
    *   one after the end; `transaction_aborted`: `work` caught the error of a statement or did not await it;
    *   `pool_timeout`: `work` waited for another connection of the pool until the pool's timeout; `not_sent`: no
    *   connection; `no_reply`: the transaction did not begin within 5 s, the server did not confirm its end within one
-   *   lease, or the lease ended during `work`; `schema_missing`, `permission_denied`, `read_only`
+   *   lease, or the lease ended or the server rolled the transaction back during `work`; `schema_missing`,
+   *   `permission_denied`, `read_only`
    * @throws ConfigError `invalid_option`: `context` is not a handler's own context, or `work` is not a function
    * @throws the error of `work`, or of the database at the commit. Nothing was written, except if the connection was
    *   lost during the commit; the next attempt then detects whether it succeeded
@@ -181,20 +182,14 @@ export function postgresStore(
     async extend(key, { token, leaseMs }, storeCall) {
       const owner = encoded(token);
       const run = transactions.runOf(key, owner);
-      const extended = call(schema.extend, [uuid(key), owner, String(leaseMs)], storeCall);
-      const isExtended =
-        (await extended.catch((error: unknown) => {
-          if (isNotSent(error))
-            for (const { limit } of run?.transactions ?? []) limit?.noteFullPool();
-          throw error;
-        })) === "1";
-      for (const { own, limit } of run?.transactions ?? []) {
-        if (isExtended) limit?.renew();
-        // If the lease was not extended, the transaction may just have been committed. The run then still counts as the
-        // owner.
-        else if (limit?.isEnding) await own().settled();
-      }
-      return isExtended || run?.isFinished === true;
+      const values = [uuid(key), owner, String(leaseMs)];
+      return extendRun(run, (id) =>
+        call(
+          id ? withStatus(schema.extend) : schema.extend,
+          id ? [...values, id] : values,
+          storeCall,
+        ),
+      );
     },
 
     forget: async (key, storeCall) => (await call(schema.forget, [uuid(key)], storeCall)) === "1",

@@ -24,7 +24,9 @@ async function useAll(store: PostgresStore<unknown>): Promise<void> {
   await claimed(store);
   expect(await store.extend(key, { ...claimBy("a"), leaseMs: 60_000 }, call)).toBe(true);
   expect(await store.release(key, { ...claimBy("a"), to: "failed" }, call)).toBe(true);
-  await store.transaction(await claimed(store), async () => {});
+  await store.transaction(await claimed(store), async () => {
+    expect(await store.extend(key, { ...claimBy("a"), leaseMs: 60_000 }, call)).toBe(true);
+  });
   expect(await store.complete(key, claimBy("a"), call)).toBe("owner");
   expect(await store.forget(key, call)).toBe(true);
   expect(await store.complete(key, claimBy("b"), call)).toBe("restored");

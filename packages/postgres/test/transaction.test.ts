@@ -1,9 +1,10 @@
+import type { DeliveryStore } from "@svc-webhooks/core";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { clientKinds, pglite, type TestStore } from "@svc-webhooks/kit/postgres-clients";
 import { describeWithPostgres } from "@svc-webhooks/kit/postgres-server";
 import { gate } from "@svc-webhooks/kit/gate";
 import { call, claimBy } from "@svc-webhooks/kit/receivers";
-import { fromDrizzle, migrate, postgresStore } from "@svc-webhooks/postgres";
+import { fromDrizzle, migrate, postgresStore, type Row } from "@svc-webhooks/postgres";
 import { sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/node-postgres";
 import { pgTable, text } from "drizzle-orm/pg-core";
@@ -20,6 +21,8 @@ import {
   statesOf,
   useServer,
 } from "./support.js";
+
+const extend = (store: DeliveryStore) => store.extend(key, claimBy("a"), call);
 
 /** Takes the record over, like another process whose claim comes after the end of the lease. */
 const takeOver = (client: TestStore) =>
@@ -265,6 +268,51 @@ describeWithPostgres("a transaction over pg", () => {
     expect(await drizzle(pool).select().from(orders)).toEqual([{ id: "a" }]);
   });
 
+  test.each([
+    ["is in the future", "900000000000000000"],
+    ["is not a number", "none"],
+    ["is not passed on", undefined],
+  ])("is kept during renewals if its id %s", async (_name, id) => {
+    const pool = new Pool({ connectionString: server().connectionString, max: 2 });
+    onTestFinished(() => pool.end());
+    const inner = fromDrizzle(drizzle(pool), sql);
+    const ids: unknown[] = [];
+    const store = postgresStore<unknown>({
+      query: inner.query,
+      transaction: (work, options) =>
+        (inner.transaction as (...args: unknown[]) => never)(work, {
+          ...options,
+          begun(rows: readonly Row[]) {
+            ids.push(rows[0]?.["reply"]);
+            if (id !== undefined) options.begun?.([{ reply: id }]);
+          },
+        }),
+    });
+    await migrate(pool);
+    await pool.query("truncate svc_webhooks.deliveries");
+    await store.transaction(await claimed(store), async () => {
+      expect(await extend(store)).toBe(true);
+    });
+    expect(ids).toEqual([expect.stringMatching(/^\d+$/)]);
+    expect(await postgresStore(pool).complete(key, claimBy("b"), call)).toBe("already");
+  });
+
+  test("is kept during a renewal between the error of a statement and the rollback to a savepoint", async () => {
+    const pool = new Pool({ connectionString: server().connectionString, max: 2 });
+    onTestFinished(() => pool.end());
+    const store = postgresStore(pool);
+    await migrate(pool);
+    await pool.query("truncate svc_webhooks.deliveries");
+    const result = store.transaction(await claimed(store), async (tx) => {
+      await tx.query("savepoint a");
+      await tx.query("select 1/0").catch(() => {});
+      expect(await extend(store)).toBe(true);
+      // A limit of 1 s would have passed.
+      await tx.query("rollback to a; select pg_sleep(1.5)");
+    });
+    await expect(result).resolves.toBeUndefined();
+  });
+
   test("accepts a Database around another one that drops the options", async () => {
     const pool = new Pool({ connectionString: server().connectionString, max: 2 });
     onTestFinished(() => pool.end());
@@ -293,6 +341,43 @@ describeWithPostgres("on a server", () => {
         await prepare(client);
       });
       afterAll(() => client?.close());
+
+      test("that work commits itself is reported as ended, although its lease is renewed", async () => {
+        await prepare(client);
+        const context = await claimed(client.store);
+        const result = client.store.transaction(context, async (tx) => {
+          await client.queryIn(tx, insert, ["a"]);
+          await client.queryIn(tx, "commit");
+          expect(await extend(client.store)).toBe(true);
+        });
+        await expect(result).rejects.toMatchObject({ code: "transaction_ended" });
+        expect(await effects(client)).toEqual(["a"]);
+      });
+
+      test("rejects with the error of work that has caught a failed statement, although its lease is renewed", async () => {
+        await prepare(client);
+        const context = await claimed(client.store);
+        const result = client.store.transaction(context, async (tx) => {
+          await client.queryIn(tx, "select 1/0").catch(() => {});
+          expect(await extend(client.store)).toBe(true);
+          throw new Error("inside");
+        });
+        await expect(result).rejects.toThrow("inside");
+      });
+
+      test("that has failed rejects if work continues after its lease is renewed", async () => {
+        await prepare(client);
+        const context = await claimed(client.store);
+        const waiting = gate();
+        const result = client.store.transaction(context, async (tx) => {
+          await client.queryIn(tx, "select 1/0").catch(() => {});
+          expect(await extend(client.store)).toBe(true);
+          await waiting.opened;
+        });
+        await expect(result).rejects.toMatchObject({ code: "no_reply" });
+        waiting.open();
+        expect(await extend(client.store)).toBe(true);
+      });
 
       test("of a run that was overtaken writes nothing, and the next attempt runs", async () => {
         const { receive, handlerErrors } = receiverOver(client, (context) =>

@@ -25,6 +25,8 @@ interface Opened {
    * arrives, and always with TLS.
    */
   readonly sockets: Map<Connection, number>;
+  /** The socket on which data last arrived. With TLS, it is unknown. */
+  latest?: Connection;
   /** The index of the host that the next socket connects to. */
   next: number;
 }
@@ -33,7 +35,7 @@ interface Opened {
 const opened = new WeakMap<object, Opened>();
 
 function socket(options: Target): Socket {
-  const all = opened.get(options) ?? { sockets: new Map(), next: 0 };
+  const all: Opened = opened.get(options) ?? { sockets: new Map(), next: 0 };
   opened.set(options, all);
   const { host, port, path, ssl: isEncrypted, target_session_attrs: isChoosy } = options;
   const index = all.next % host.length;
@@ -46,7 +48,12 @@ function socket(options: Target): Socket {
     all.next = isChoosy ? index + 1 : 0;
   });
   all.sockets.set(one, Infinity);
-  if (!isEncrypted) one.on("data", () => all.sockets.set(one, one.bytesWritten));
+  if (!isEncrypted) {
+    one.on("data", () => {
+      all.sockets.set(one, one.bytesWritten);
+      all.latest = one;
+    });
+  }
   one.once("close", () => all.sockets.delete(one));
   // postgres.js reads these properties for TLS and for its errors.
   return Object.assign(one, at);
@@ -76,6 +83,13 @@ export const closableSockets: {
 /** Returns whether the client with these options was created with `closableSockets`. */
 export const areClosable = (options: { readonly socket?: unknown }): boolean =>
   options.socket === socket;
+
+/**
+ * Returns the connection on which data last arrived. Code that continues after a query runs before data can arrive on
+ * another connection, so this is the query's connection. Undefined if that is unknown, and always with TLS.
+ */
+export const latestConnection = (options: object): Connection | undefined =>
+  opened.get(options)?.latest;
 
 /**
  * Returns a function that finds the connections on which a request has been sent since this call, but no reply has

@@ -109,11 +109,13 @@ function overAnyDriver<Tx extends DrizzleQueries<Sql>, Sql>(
     };
   return {
     query: queryOver(db),
-    async transaction(work, { first, mark } = plain) {
+    async transaction(work, { first, begun, mark } = plain) {
       let id = "";
       const result = await db.transaction(async (tx) => {
         const query = queryOver(tx);
-        id = replyOf(await query(first, []));
+        const rows = await query(first, []);
+        begun?.(rows);
+        id = replyOf(rows);
         return work(tx, query, mark);
       });
       await assertCommitted(queryOver(db), id);

@@ -77,15 +77,16 @@ export function fromKysely<Tx extends KyselyQueries<Compiled>, Compiled>(
     ],
     ...driver,
     query,
-    async transaction(work, { first, mark, signal } = plain) {
+    async transaction(work, { first, begun, mark, signal } = plain) {
       let id = "";
       let close = pool ? beginningIn(pool) : () => {};
       signal?.addEventListener("abort", () => close());
       const result = await db.transaction().execute(async (tx) => {
         const queryIn = queryOver(tx);
-        const begun = await queryIn(first, []);
-        id = replyOf(begun);
-        const pid = begun[0]?.["pid"];
+        const reply = await queryIn(first, []);
+        begun?.(reply);
+        id = replyOf(reply);
+        const pid = reply[0]?.["pid"];
         // The default `first` statement returns no PID, so nothing can be compared.
         if (pid !== undefined && !hasOwnConnections) {
           await assertOwnConnection(queryOver(db), queryIn, pid);

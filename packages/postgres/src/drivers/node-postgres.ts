@@ -298,13 +298,14 @@ export function overPg<Pool extends PgPool>(pool: Pool): Database<ClientOf<Pool>
       }
     },
 
-    async transaction(work, { first, mark, signal } = plain) {
+    async transaction(work, { first, begun, mark, signal } = plain) {
       const client = await checkOut(pool, signal);
       return transact(
         client,
         async () => {
           // `begin` and the first statement are sent together, in one round trip.
-          await runOn(client, signal, () => client.query(`begin; ${first}`));
+          const results = await runOn(client, signal, () => client.query(`begin; ${first}`));
+          begun?.((results as unknown as readonly PgResult[])[1]?.rows as readonly Row[]);
           signal?.addEventListener("abort", () => close(client));
         },
         // The cast is safe: `ClientOf` is the type that the pool's `connect` resolves to.

@@ -26,10 +26,10 @@ export function fromPglite<Tx extends PgliteQueries>(db: Pglite<Tx>): Database<T
   assertMethod(db, "transaction", "`fromPglite(db)` requires a PGlite instance.");
   return {
     query: queryOver(db),
-    async transaction(work, { first, mark } = plain) {
+    async transaction(work, { first, begun, mark } = plain) {
       return db.transaction(async (tx) => {
         const query = queryOver(tx);
-        await query(first, []);
+        begun?.(await query(first, []));
         return work(tx, query, mark);
       });
     },

@@ -8,7 +8,7 @@ import {
   type TransactionOptions,
 } from "../database.js";
 import { notSent } from "../errors.js";
-import { areClosable, unansweredSince } from "./closable-sockets.js";
+import { areClosable, latestConnection, unansweredSince } from "./closable-sockets.js";
 import {
   closing,
   nextTurn,
@@ -65,10 +65,15 @@ export type TxOf<Sql> = Sql extends {
   : never;
 
 /**
- * Closes dead connections. If no connection has received anything meanwhile, also sends a probe on each idle connection
- * and closes it, because it is probably dead too.
+ * Closes `own`, if it is known, otherwise all dead connections. If no connection has received anything meanwhile, the
+ * latter also sends a probe on each idle connection and closes it, because it is probably dead too.
  */
-async function closeDead(sql: PostgresJs, find: ReturnType<typeof unansweredSince>): Promise<void> {
+async function closeDead(
+  sql: PostgresJs,
+  find: ReturnType<typeof unansweredSince>,
+  own?: ReturnType<typeof latestConnection>,
+): Promise<void> {
+  if (own) return void own.destroy();
   const { dead, others } = find();
   const findProbed = unansweredSince(sql.options, { among: others });
   for (let sent = 0; sent < others.length; sent += 1) {
@@ -134,23 +139,26 @@ export function overPostgresJs<Sql extends PostgresJs>(sql: Sql): Database<TxOf<
     query,
     async transaction<Result>(
       work: (tx: TxOf<Sql>, query: Query, mark: string | undefined) => Promise<Result>,
-      { first, mark, signal }: TransactionOptions = plain,
+      { first, begun, mark, signal }: TransactionOptions = plain,
     ): Promise<Result> {
       let find = unansweredSince(sql.options);
       const sending = () => (find = unansweredSince(sql.options, { isMine: true }));
-      signal?.addEventListener("abort", () => void closeDead(sql, find));
-      let begun: PromiseLike<readonly unknown[]> = Promise.resolve([]);
+      let own: ReturnType<typeof latestConnection>;
+      signal?.addEventListener("abort", () => void closeDead(sql, find, own));
+      let reply: PromiseLike<readonly Row[]> = Promise.resolve([]);
       const result = await outliving<PostgresJsTx, Result>(
         (run) => sql.begin(run),
         async (tx, gate) => {
+          // The reply to `begin` has just arrived.
+          own = latestConnection(sql.options);
           // This statement is sent together with the first one of `work`.
-          begun = tx.unsafe(first);
-          begun.then(undefined, ignore);
-          const own = guardedTx(tx, gate, () => !gate.isLost);
+          reply = tx.unsafe(first) as PromiseLike<readonly Row[]>;
+          reply.then(begun, ignore);
+          const unlessLost = guardedTx(tx, gate, () => !gate.isLost);
           sending();
           const last: Query = async (text, values) => {
             sending();
-            return (await own.unsafe(text, [...values], options)) as readonly Row[];
+            return (await unlessLost.unsafe(text, [...values], options)) as readonly Row[];
           };
           const mayRun = () => {
             sending();
@@ -162,24 +170,27 @@ export function overPostgresJs<Sql extends PostgresJs>(sql: Sql): Database<TxOf<
           return work(guarded, closing(gate, last), mark).finally(sending);
         },
       );
-      await assertCommitted(query, replyOf(await begun));
+      await assertCommitted(query, replyOf(await reply));
       return result;
     },
 
     connections: sql.options.max,
 
-    problems() {
-      if (!areClosable(sql.options)) {
-        return [
-          "postgres.js keeps connections that have stopped responding. Create the client with `closableSockets` of @svc-webhooks/postgres, so that the store can close them: postgres(connectionString, { ...closableSockets, fetch_types: false }).",
-        ];
-      }
-      if (sql.options.fetch_types === false) return [];
-      return [
-        "postgres.js 3.4 can end the process if a connection is closed while it reads the database's array types. Create the client with `fetch_types: false`; arrays are then returned as text.",
-      ];
-    },
+    problems: () => problemsOf(sql),
   };
+}
+
+/** Returns the problems with the settings of a client, one text each. */
+function problemsOf(sql: PostgresJs): readonly string[] {
+  if (!areClosable(sql.options)) {
+    return [
+      "postgres.js keeps connections that have stopped responding. Create the client with `closableSockets` of @svc-webhooks/postgres, so that the store can close them: postgres(connectionString, { ...closableSockets, fetch_types: false }).",
+    ];
+  }
+  if (sql.options.fetch_types === false) return [];
+  return [
+    "postgres.js 3.4 can end the process if a connection is closed while it reads the database's array types. Create the client with `fetch_types: false`; arrays are then returned as text.",
+  ];
 }
 
 /**

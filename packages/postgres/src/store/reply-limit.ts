@@ -9,22 +9,27 @@ const beginMs = 5_000;
  */
 const mostLeases = 10;
 
+/** How long `work` may still end by itself before the signal is aborted, in milliseconds. */
+const graceMs = 1_000;
+
 /**
  * Limits how long a transaction waits for the server's replies, and how long it keeps its connection without a lease.
  *
  * - **begin**: after `beginMs`, the signal is aborted.
  * - **work**: the statements are the application's, so only the lease is watched. Each renewal starts the lease again.
  *   1 s after the lease ends, the signal is aborted, unless a renewal found no connection: then the pool may be full of
- *   healthy transactions like this one, so the lease is repeated, up to `mostLeases` leases in all.
+ *   healthy transactions like this one, so the lease is repeated, up to `mostLeases` leases in all. 1 s after a renewal
+ *   has found that the server has rolled the transaction back, the signal is aborted too.
  * - **end**: after one lease, the signal is aborted.
  */
 export class ReplyLimit {
   readonly leaseMs: number;
   readonly #controller = new AbortController();
   #timer: NodeJS.Timeout | undefined;
-  #isWorking = false;
   #isPoolFull = false;
   #leasesLeft = mostLeases;
+  /** Whether `work` is running, and the server is not known to have rolled it back. */
+  isWorking = false;
   /** Whether the transaction is being completed and committed. */
   isEnding = false;
 
@@ -42,14 +47,24 @@ export class ReplyLimit {
   /** Starts the time limit for `work`. Throws if the previous limit has passed. */
   startWork(): void {
     this.signal.throwIfAborted();
-    this.#isWorking = true;
+    this.isWorking = true;
     this.#startLease();
   }
 
   /** Restarts the lease after it was renewed. */
   renew(): void {
     this.#leasesLeft = mostLeases;
-    if (this.#isWorking) this.#startLease();
+    if (this.isWorking) this.#startLease();
+  }
+
+  /**
+   * Records that the server has rolled the transaction back. If `work` has not ended 1 s later, the signal is aborted:
+   * until then, the error that it is handling, or that is arriving, takes precedence.
+   */
+  noteRollback(): void {
+    if (!this.isWorking) return;
+    this.isWorking = false;
+    this.#after(graceMs, () => this.#controller.abort(rolledBackInWork()));
   }
 
   /** Records that the lease could not be renewed, because the pool had no connection. */
@@ -60,7 +75,7 @@ export class ReplyLimit {
   /** Starts the time limit for ending the transaction. Throws if the previous limit has passed. */
   startEnd(): void {
     this.signal.throwIfAborted();
-    this.#isWorking = false;
+    this.isWorking = false;
     this.isEnding = true;
     this.#after(this.leaseMs, () => this.#controller.abort(noReply(this.leaseMs)));
   }
@@ -70,7 +85,7 @@ export class ReplyLimit {
     return new Promise((resolve, reject) => {
       this.signal.addEventListener("abort", () => reject(this.signal.reason as Error));
       work.then(resolve, reject).finally(() => {
-        this.#isWorking = false;
+        this.isWorking = false;
         clearTimeout(this.#timer);
       });
     });
@@ -80,8 +95,8 @@ export class ReplyLimit {
     this.#isPoolFull = false;
     this.#leasesLeft -= 1;
     this.#after(this.leaseMs, () => {
-      // Waits 1 s more, so that a process that was frozen can read the data that has arrived meanwhile.
-      this.#after(1_000, () => {
+      // Waits more, so that a process that was frozen can read the data that has arrived meanwhile.
+      this.#after(graceMs, () => {
         if (this.#isPoolFull && this.#leasesLeft > 0) this.#startLease();
         else this.#controller.abort(leaseEnded());
       });
@@ -110,4 +125,10 @@ const leaseEnded = () =>
   new WebhookError(
     "no_reply",
     "The lease expired while `work` was running. PostgreSQL has probably stopped responding, or `work` ran past `maxRunMs`. Nothing has been committed. Do not catch this error in the handler.",
+  );
+
+const rolledBackInWork = () =>
+  new WebhookError(
+    "no_reply",
+    "PostgreSQL rolled the transaction back while `work` was running: its connection was lost, a statement failed, or `work` ended it. Do not catch this error in the handler.",
   );

@@ -1,7 +1,7 @@
 import { ConfigError, WebhookError } from "@svc-webhooks/core";
 import { assertValid } from "@svc-webhooks/core/adapter";
-import { firstStatement, unlessEnded, type Database } from "../database.js";
-import { explainedWork, isEnded } from "../errors.js";
+import { firstStatement, replyOf, unlessEnded, type Database } from "../database.js";
+import { explainedWork, isEnded, isNotSent } from "../errors.js";
 import { NotedPromise } from "./noted-promise.js";
 import { ReplyLimit } from "./reply-limit.js";
 import type { RunIdentity, Statement } from "../run-identity.js";
@@ -12,6 +12,8 @@ interface Transaction {
   readonly own: () => NotedPromise<unknown>;
   /** The time limit for the server's replies. Undefined until the transaction begins. */
   limit?: ReplyLimit;
+  /** The transaction's id on the server. Undefined until it is known. */
+  id?: string;
 }
 
 /** A run that this store has claimed, until it is completed or released. */
@@ -83,6 +85,7 @@ export function createTransactions(
       },
       {
         first: firstStatement(limit.leaseMs, ownMark),
+        begun: (rows) => (transaction.id = replyOf(rows)),
         mark: ownMark,
         idleTimeoutMs: limit.leaseMs,
         signal: limit.signal,
@@ -132,6 +135,36 @@ export function createTransactions(
       return isFinished;
     },
   };
+}
+
+/**
+ * Extends the lease of a run and of its transactions. Resolves to whether the run still owns the delivery.
+ *
+ * @param extend resolves to `1` if the lease was extended, otherwise `0`, followed by the state of the transaction with
+ *   this id, if it is set
+ */
+export async function extendRun(
+  run: Run | undefined,
+  extend: (id: string | undefined) => Promise<string>,
+): Promise<boolean> {
+  const transactions = run?.transactions ?? [];
+  // Only one transaction of a run can be committed, so any others are checked after this one.
+  const working = [...transactions].find(
+    ({ limit, id = "" }) => limit?.isWorking && /^\d{1,18}$/.test(id),
+  );
+  const reply = await extend(working?.id).catch((error: unknown) => {
+    if (isNotSent(error)) for (const { limit } of transactions) limit?.noteFullPool();
+    throw error;
+  });
+  if (reply.endsWith("aborted")) working?.limit?.noteRollback();
+  const isExtended = reply.startsWith("1");
+  for (const { own, limit } of transactions) {
+    if (isExtended) limit?.renew();
+    // If the lease was not extended, the transaction may just have been committed. The run then still counts as the
+    // owner.
+    else if (limit?.isEnding) await own().settled();
+  }
+  return isExtended || run?.isFinished === true;
 }
 
 /** Returns the statement that completes a run. @throws ConfigError, or TypeError `not_claimed` */
