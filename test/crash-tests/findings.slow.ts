@@ -63,7 +63,7 @@ test("one fault at each point is tried, and nothing else", async () => {
   // Three crossings, of which two call the store.
   expect(points).toBe(6);
   const atEachPoint = 2 * points; // crash, freeze
-  const atEachCrossing = 4 * (points / 2); // fail, lost_reply, copy, slow
+  const atEachCrossing = 4 * (points / 2); // fail, response_lost, duplicate, slow
   const ofTheStore = 2; // outage
   const all = atEachPoint + atEachCrossing + ofTheStore;
   expect(tried).toEqual([{ faults: 1, run: all, of: all }]);
@@ -80,32 +80,32 @@ const requestCharge = (): NonNullable<On["on"]["*"]> => {
   };
 };
 
-test("a call that is a request has one fault more: its refusal", async () => {
+test("a call that is a request has one fault more: its status", async () => {
   const { tried, points } = await inMemory(requestCharge);
   const atEachPoint = 2 * points; // crash, freeze
-  const atEachCrossing = 4 * (points / 2); // fail, lost_reply, copy, slow
+  const atEachCrossing = 4 * (points / 2); // fail, response_lost, duplicate, slow
   const ofTheStore = 2; // outage
-  const ofTheRequest = 1; // refuse
+  const ofTheRequest = 1; // status
   const all = atEachPoint + atEachCrossing + ofTheStore + ofTheRequest;
   expect(points).toBe(6);
   expect(tried).toEqual([{ faults: 1, run: all, of: all }]);
 });
 
-test("a request whose status is not checked is lost if it is refused", async () => {
+test("a request whose status is not checked is lost if it gets the 503", async () => {
   const { findings } = await inMemory(() => async (_event, { idempotencyKey }) => {
     await post(idempotencyKey);
   });
   const effect = "POST api.example.com/charge";
-  expect(findings).toMatchObject([{ kind: "lost", effect, repeat: "refuse@3" }]);
+  expect(findings).toMatchObject([{ kind: "lost", effect, repeat: "status@3" }]);
   expect(findings[0]?.history.map(({ text, fault }) => [text, fault])).toEqual([
     ["claim evt_1", undefined],
-    [`refuse: ${effect} responds 503, not executed`, "refuse"],
+    [`status: ${effect} responds 503, not executed`, "status"],
     ["complete evt_1", undefined],
     ["attempt 1: 200 processed", undefined],
   ]);
 });
 
-test("a refused request does not reach `respond`, as one that fails does not", async () => {
+test("a request that gets the 503 does not reach `respond`, as one that fails does not", async () => {
   const callsWith = async (only: string) => {
     let calls = 0;
     const respond = () => {
@@ -115,10 +115,10 @@ test("a refused request does not reach `respond`, as one that fails does not", a
     await inMemory(requestCharge, { only, respond });
     return calls;
   };
-  expect(await callsWith("refuse@3")).toBe(await callsWith("fail@3"));
+  expect(await callsWith("status@3")).toBe(await callsWith("fail@3"));
 });
 
-test.each(["refuse@1", "refuse@4"])("%s is an error: only requests are refused", async (only) => {
+test.each(["status@1", "status@4"])("%s is an error: only requests get a status", async (only) => {
   await expect(inMemory(requestCharge, { only })).rejects.toMatchObject({
     code: "invalid_option",
     message: expect.stringContaining("the fault cannot happen there") as string,
@@ -126,7 +126,7 @@ test.each(["refuse@1", "refuse@4"])("%s is an error: only requests are refused",
 });
 
 test("only the selected kinds are tried", async () => {
-  const { tried } = await inMemory(charge, { faults: ["crash", "copy"] });
+  const { tried } = await inMemory(charge, { faults: ["crash", "duplicate"] });
   expect(tried).toEqual([{ faults: 1, run: 9, of: 9 }]);
 });
 
@@ -227,7 +227,7 @@ test.each([
     const report = await crashReport({
       events,
       maxFaults: 1,
-      faults: ["lost_reply"],
+      faults: ["response_lost"],
       prepare: async ({ pool }) => {
         await pool.query("create table orders (id text not null)");
         await pool.query("create view order_ids as select id from orders");
@@ -418,8 +418,8 @@ test.each([
     })),
   },
 ])("a receiver that $name gets $finding", async ({ finding, handler, change }) => {
-  const faults = ["crash", "copy"] as const;
-  const healthy = await inMemory(handler, { faults: ["copy"] });
+  const faults = ["crash", "duplicate"] as const;
+  const healthy = await inMemory(handler, { faults: ["duplicate"] });
   expect(namesIn(healthy)).toEqual([]);
   const report = await crashReport({
     events,

@@ -217,7 +217,7 @@ test.each<{ readonly what: string; readonly work: () => Promise<unknown> }>([
     took.push(Date.now() - started);
     await keyed(event, context);
   };
-  const { findings, points } = await crashTest(optionsFor(handle, { faults: ["lost_reply"] }));
+  const { findings, points } = await crashTest(optionsFor(handle, { faults: ["response_lost"] }));
   expect(findings).toEqual([]);
   expect(points).toBe(6);
   expect(new Set(took.map((ms) => ms % 1_000))).toEqual(new Set([0]));
@@ -647,10 +647,10 @@ describe("access that is not a crossing", () => {
     },
   ])("is named for $what, with its line, and the report is not green", async ({ name, access }) => {
     const handle = withEffect(() => void access());
-    const report = await crashReport(optionsFor(handle, { faults: ["lost_reply"] }));
+    const report = await crashReport(optionsFor(handle, { faults: ["response_lost"] }));
     const named = report.unseen.find((text) => name.test(text));
     expect(named).toMatch(line);
-    const message = await errorOf(optionsFor(handle, { faults: ["lost_reply"] }));
+    const message = await errorOf(optionsFor(handle, { faults: ["response_lost"] }));
     expect(message).toMatch(/^unseen_access: /);
     expect(message).toContain("wrap these calls with `world.effect`");
   });
@@ -676,7 +676,7 @@ describe("access that is not a crossing", () => {
       new Promise((resolve, reject) => {
         connect(port).on("data", resolve).on("error", reject);
       });
-    const message = await errorOf(optionsFor(handle, { faults: ["lost_reply"] }));
+    const message = await errorOf(optionsFor(handle, { faults: ["response_lost"] }));
     expect(message).toMatch(/a TCP socket at test\/crash-tests\/hostile\.slow\.ts:\d+/);
     expect(message).toContain("`world.effect`");
   });

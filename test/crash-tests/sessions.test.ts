@@ -74,7 +74,7 @@ test.each([
 test("named statements of the protocol work in each process", async () => {
   const { findings } = await crashTest<Pool>({
     events: [fixture("email.delivered")],
-    faults: ["crash", "copy"],
+    faults: ["crash", "duplicate"],
     maxFaults: 1,
     prepare: async ({ pool }) => {
       await pool.query("create table keyed (key text primary key)");

@@ -59,14 +59,14 @@ const reading = (isWanted: (response: Response) => boolean | Promise<boolean>) =
     { maxFaults: 1, respond: () => Response.json({ isWanted: true }) },
   );
 
-test("a refused read whose status is not checked loses the effect that depends on it", async () => {
+test("a read that gets a 503 and whose status is not checked loses the effect that depends on it", async () => {
   const { findings } = await reading(async (response) => {
     const { isWanted } = (await response.json()) as { readonly isWanted?: boolean };
     return isWanted === true;
   });
   expect(findings.map(nameOf)).toEqual(["lost mail"]);
   expect(findings[0]).toMatchObject({
-    cells: ["refuse@3"],
+    cells: ["status@3"],
     advice: expect.stringMatching(
       /^The handler resolved although `GET api\.example\.com\/settings` responded 503\./,
     ) as string,
@@ -82,11 +82,11 @@ test.each([
     },
   },
   { does: "continues with a default that has the same effects", isWanted: () => true },
-])("a handler that $does after a refused read is correct", async ({ isWanted }) => {
+])("a handler that $does after a read that got a 503 is correct", async ({ isWanted }) => {
   expect((await reading(isWanted)).findings.map(nameOf)).toEqual([]);
 });
 
-test("a handler that repeats a refused request itself is correct", async () => {
+test("a handler that repeats a request after a 503 itself is correct", async () => {
   const names = await namesOf({
     handler:
       ({ post }) =>

@@ -2,9 +2,9 @@
 export const faultKinds = [
   "crash",
   "fail",
-  "lost_reply",
-  "refuse",
-  "copy",
+  "response_lost",
+  "status",
+  "duplicate",
   "slow",
   "freeze",
   "outage",
@@ -48,8 +48,15 @@ export function readFaults(text: string): readonly Fault[] | undefined {
 export const isFaultKind = (value: unknown): value is FaultKind =>
   faultKinds.some((kind) => kind === value);
 
-/** The response that the fault `refuse` sends in place of the other side, which never receives the request. */
-export const refusal = {
+/**
+ * Returns the name of a kind of fault for people: `response lost`. The kind `duplicate` shares its id with a kind of
+ * finding, so its name says what is duplicated.
+ */
+export const faultName = (kind: FaultKind): string =>
+  kind === "duplicate" ? "duplicate delivery" : kind.replace("_", " ");
+
+/** The response that the fault `status` sends in place of the other side, which never receives the request. */
+export const statusResponse = {
   status: 503,
   headers: { "Content-Type": "application/json" },
   body: '{"error":"The crash test refused this request."}',
@@ -68,13 +75,13 @@ export function canHappen(
     case "crash":
     case "freeze":
       return true;
-    case "lost_reply":
+    case "response_lost":
       return isAfter;
     case "fail":
-    case "copy":
+    case "duplicate":
     case "slow":
       return !isAfter;
-    case "refuse":
+    case "status":
       return !isAfter && crossing.isRequest === true;
     case "outage":
       return !isAfter && crossing.kind === "store";

@@ -33,8 +33,8 @@ export interface Crossing {
   readonly isRejected: boolean;
   /** Whether the call is an HTTP request. Default false. */
   readonly isRequest?: boolean | undefined;
-  /** Whether the fault `refuse` responded to the call, so that it was never executed. Default false. */
-  readonly isRefused?: boolean | undefined;
+  /** Whether the fault `status` responded to the call, so that it was never executed. Default false. */
+  readonly hasStatusFault?: boolean | undefined;
   /** Whether the call had no effect: the other side returned an error, or a rollback undid the call. */
   readonly isUndone: boolean;
   /** Whether the call waits for a connection that the code of the same delivery holds. Default false. */

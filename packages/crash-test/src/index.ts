@@ -6,7 +6,7 @@ export {
   isFaultKind,
   placeOf,
   readFaults,
-  refusal,
+  statusResponse,
   writeFaults,
 } from "./faults.js";
 export type { Fault, FaultKind } from "./faults.js";

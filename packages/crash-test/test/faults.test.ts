@@ -2,11 +2,13 @@ import { expect, test } from "vitest";
 import {
   canHappen,
   faultKinds,
+  isAcceptable,
   isFaultKind,
   placeOf,
   readFaults,
   writeFaults,
 } from "../src/index.js";
+import { faultName } from "../src/faults.js";
 
 test("crossing n has the points 2n − 1, before it is sent, and 2n, after its execution", () => {
   expect([1, 2, 3, 4].map(placeOf)).toEqual([
@@ -20,11 +22,11 @@ test("crossing n has the points 2n − 1, before it is sent, and 2n, after its e
 test("faults are written and read", () => {
   const faults = [
     { kind: "crash", point: 3 },
-    { kind: "lost_reply", point: 12 },
+    { kind: "response_lost", point: 12 },
   ] as const;
-  expect(writeFaults(faults)).toBe("crash@3 lost_reply@12");
-  expect(readFaults("crash@3 lost_reply@12")).toEqual(faults);
-  expect(readFaults("  crash@3\n lost_reply@12 ")).toEqual(faults);
+  expect(writeFaults(faults)).toBe("crash@3 response_lost@12");
+  expect(readFaults("crash@3 response_lost@12")).toEqual(faults);
+  expect(readFaults("  crash@3\n response_lost@12 ")).toEqual(faults);
 });
 
 test.each([
@@ -48,6 +50,17 @@ test.each([undefined, null, 1, "kill", "Crash", "toString", ["crash"]])(
   (value) => expect(isFaultKind(value)).toBe(false),
 );
 
+test("the fault `duplicate` is not read as a finding of that kind, nor the finding as a fault", () => {
+  expect([isAcceptable("duplicate@1"), isAcceptable("duplicate slack")]).toEqual([false, true]);
+  expect(readFaults("duplicate slack")).toBeUndefined();
+  expect(readFaults("duplicate@1")).toEqual([{ kind: "duplicate", point: 1 }]);
+  expect(["duplicate", "response_lost", "status"].filter(isFaultKind).map(faultName)).toEqual([
+    "duplicate delivery",
+    "response lost",
+    "status",
+  ]);
+});
+
 test("each kind can happen at the points of the design's table", () => {
   const crossings = {
     store: { kind: "store" },
@@ -62,13 +75,13 @@ test("each kind can happen at the points of the design's table", () => {
     }),
   );
   expect(Object.fromEntries(points)).toEqual({
-    "store, before": "crash fail copy slow freeze outage",
-    "store, after": "crash lost_reply freeze",
-    "statement, before": "crash fail copy slow freeze",
-    "statement, after": "crash lost_reply freeze",
-    "call, before": "crash fail copy slow freeze",
-    "call, after": "crash lost_reply freeze",
-    "request, before": "crash fail refuse copy slow freeze",
-    "request, after": "crash lost_reply freeze",
+    "store, before": "crash fail duplicate slow freeze outage",
+    "store, after": "crash response_lost freeze",
+    "statement, before": "crash fail duplicate slow freeze",
+    "statement, after": "crash response_lost freeze",
+    "call, before": "crash fail duplicate slow freeze",
+    "call, after": "crash response_lost freeze",
+    "request, before": "crash fail status duplicate slow freeze",
+    "request, after": "crash response_lost freeze",
   });
 });

@@ -152,10 +152,10 @@ describe("a page with findings", () => {
   test("has the history of each cell, collapsed", () => {
     expect(html.match(/<details><summary>/g)).toHaveLength(withFindings.cells.length);
     expect(html).not.toContain("<details open");
-    const [refused] = /<details><summary><code>refuse@3<[^]*?<\/details>/.exec(html) ?? [];
-    expect(refused).toMatch(/charge, before it is sent: .*no finding/);
-    expect(refused).toMatch(
-      /<b class="fault"><svg class="icon fault".*refuse: charge responds 503, not executed/,
+    const [history] = /<details><summary><code>status@3<[^]*?<\/details>/.exec(html) ?? [];
+    expect(history).toMatch(/charge, before it is sent: .*no finding/);
+    expect(history).toMatch(
+      /<b class="fault"><svg class="icon fault".*status: charge responds 503, not executed/,
     );
   });
 });

@@ -90,13 +90,13 @@ const partialMail: readonly HistoryLine[] = [
   responds(20_000, "B", "attempt 2: 200 duplicate"),
 ];
 
-const refusedCharge: readonly HistoryLine[] = [
+const unavailableCharge: readonly HistoryLine[] = [
   claims(0, "A"),
   {
     ms: 0,
     who: "A",
-    text: "refuse: charge responds 503, not executed",
-    fault: "refuse",
+    text: "status: charge responds 503, not executed",
+    fault: "status",
     from: "charge",
     to: "A",
   },
@@ -126,8 +126,8 @@ const cellsOf = (findingsOf: (kind: FaultKind, point: number) => readonly string
             ? duplicateCharge
             : findings.includes("partial mail")
               ? partialMail
-              : kind === "refuse"
-                ? refusedCharge
+              : kind === "status"
+                ? unavailableCharge
                 : undisturbed;
           return { kind, point, findings: isReached ? findings : [], isReached, lines };
         }),
@@ -138,7 +138,7 @@ const findingsAt = (kind: FaultKind, point: number): readonly string[] => {
   if (kind === "slow" || kind === "outage") return [];
   if (kind === "crash" && point === 9) return ["partial mail"];
   if (kind === "fail" && point === 5) return ["duplicate charge", "duplicate slack"];
-  if (kind === "copy" && point === 1) return ["duplicate slack"];
+  if (kind === "duplicate" && point === 1) return ["duplicate slack"];
   return point >= 4 && point <= 7 ? ["duplicate charge"] : [];
 };
 
@@ -198,7 +198,7 @@ export const withFindings: ReportPage = {
       {
         kind: "duplicate",
         effect: "slack",
-        repeat: "copy@1",
+        repeat: "duplicate@1",
         history: undisturbed,
         advice: "",
         cells: places("duplicate slack"),

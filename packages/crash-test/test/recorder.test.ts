@@ -44,7 +44,7 @@ test("a history has numbered crossings, steps and calls, in their order", () => 
 test("a fault is due at its point, if it can happen there, and not reached until it happens", () => {
   const recorder = new Recorder(
     [
-      { kind: "lost_reply", point: 2 },
+      { kind: "response_lost", point: 2 },
       { kind: "outage", point: 3 },
     ],
     () => 0,
@@ -53,14 +53,14 @@ test("a fault is due at its point, if it can happen there, and not reached until
   const second = recorder.add(crossing());
   expect(recorder.faultAt(first, false)).toBeUndefined();
   const fault = recorder.faultAt(first, true);
-  expect(fault).toEqual({ kind: "lost_reply", point: 2 });
+  expect(fault).toEqual({ kind: "response_lost", point: 2 });
   // Only calls of the store can fail for a while.
   expect(recorder.faultAt(second, false)).toBeUndefined();
   expect(recorder.notReached).toBe(2);
   if (fault) recorder.strike(fault);
   expect(recorder.notReached).toBe(3);
   expect(recorder.steps).toEqual([
-    { type: "fault", ms: 0, process: "A", fault: "lost_reply", crossing: 1, isAfter: true },
+    { type: "fault", ms: 0, process: "A", fault: "response_lost", crossing: 1, isAfter: true },
   ]);
 });
 

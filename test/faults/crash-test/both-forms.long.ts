@@ -40,7 +40,7 @@ const unsteadyIn = ({ unsteady }: CrashTestReport): Findings =>
   );
 
 async function inFormA(planted: Planted): Promise<Findings | undefined> {
-  const faults = ["crash", "fail", "lost_reply", "refuse"] as const;
+  const faults = ["crash", "fail", "response_lost", "status"] as const;
   const running = reportOf(planted, { maxFaults: 1, faults });
   if (planted !== outsideOfFormA) return findingsOf(await running);
   const error: unknown = await running.catch((cause: unknown) => cause);

@@ -45,7 +45,7 @@ describeWithPostgres("an Express receiver that does not use this library", () =>
     expect(findings).toEqual(expected);
     expect(code).toBe(expected.length > 0 ? 1 : 0);
     expect(given.join()).toMatch(advice ?? /^$/);
-    // Two SIGKILLs, a broken connection and a lost reply for each crossing; a refusal for each request.
+    // Two SIGKILLs, a broken connection and a lost response for each crossing; a 503 for each request.
     const histories = 4 * crossings + requests;
     const { points, tried, notReached, unsteady, unseen } = report;
     expect({ points, tried, notReached, unsteady, unseen }).toEqual({

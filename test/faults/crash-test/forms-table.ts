@@ -150,7 +150,7 @@ export function tableOf(results: readonly Result[]): string {
     "",
     "A crash test runs in two forms. Form A, `crashTest()`, runs a receiver in the process of a test, with virtual time and a database in memory. Form B, the command `svc-webhooks crash-test`, runs a whole server with a real PostgreSQL database, kills the server's processes with SIGKILL and breaks its connections. This page lists handlers with one planted mistake each, and handlers without a mistake, with the findings of both forms. `SVC_SUITE=full npx vitest run --config test/faults/vitest.config.ts test/faults/crash-test/both-forms.long.ts -u` writes it, and fails if the forms differ and the table has no reason for the difference.",
     "",
-    "A *cell* is one fault at one point: a crash, a call that fails, a lost reply or a refused request, before or after a call to the outside world is executed. The numbers state in how many cells the fault leads to the finding. If no reason is given, both forms have the finding in exactly the same cells.",
+    "A *cell* is one fault at one point: a crash, a call that fails, a lost response or a response with 503, before or after a call to the outside world is executed. The numbers state in how many cells the fault leads to the finding. If no reason is given, both forms have the finding in exactly the same cells.",
     "",
     "## Handlers with a mistake",
     "",

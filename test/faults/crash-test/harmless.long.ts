@@ -63,14 +63,14 @@ describeWithPostgres("nothing is left behind", () => {
     expect(await nothingLeft(run, server)).toEqual(nothing);
   });
 
-  test("after a server that leaves its session and survives the fault kill, with the fix", async () => {
+  test("after a server that leaves its session and survives the fault crash, with the fix", async () => {
     const program = "setsid node test/faults/crash-test/servers/express.js & exec sleep 1000";
-    const args = [...withDatabase.with(1, program), "--faults=kill"];
+    const args = [...withDatabase.with(1, program), "--faults=crash"];
     const run = start(args, { DATABASE_URL: server.url, HANDLER: "correct" });
     const { code, stdout, stderr } = await run.ended;
     expect([code, stdout]).toEqual([3, ""]);
     expect(stderr).toMatch(
-      /still listens on port \d+ after .* killed, .*kill cannot be tried\. Start .* foreground/,
+      /still listens on port \d+ after .* killed, .*crash cannot be tried\. Start .* foreground/,
     );
     expect(await nothingLeft(run, server)).toEqual(nothing);
   });
@@ -150,7 +150,7 @@ describeWithPostgres("nothing is left behind", () => {
   });
 
   test("the original database is never changed", async () => {
-    const run = start([...withDatabase, "--at=kill@10"], {
+    const run = start([...withDatabase, "--at=crash@10"], {
       DATABASE_URL: server.url,
       HANDLER: "insert without transaction",
     });
@@ -198,7 +198,7 @@ describeWithRedis("a Redis database", () => {
     "--start=exec node test/faults/crash-test/servers/redis.js",
     "--event=email.delivered",
     "--through=REDIS_URL",
-    "--faults=kill",
+    "--faults=crash",
     "--json",
   ];
 

@@ -43,7 +43,7 @@ test("--deliver sends what `listen --save` has saved, and --through forwards to 
     ["email.delivered"],
     ["duplicate POST LEDGER_URL/entries"],
   ]);
-  expect(report.findings[0]?.cells).toEqual(["crash@2", "lost_reply@2"]);
+  expect(report.findings[0]?.cells).toEqual(["crash@2", "response_lost@2"]);
   expect(new Set(entries)).toEqual(new Set(["POST /entries dlv_saved_1"]));
   expect(await nothingLeft(run)).toEqual(nothing);
 });
@@ -56,7 +56,7 @@ test("a --url without {port} is that of all servers, one after the other", async
       "--event=email.delivered",
       "--secret-env=SIGNING_SECRET",
       "--stub=LEDGER_URL",
-      "--faults=kill",
+      "--faults=crash",
       "--json",
     ],
     {},
@@ -77,7 +77,7 @@ describeWithRedis("--effects", () => {
         "--event=email.delivered",
         "--through=REDIS_URL",
         '--effects=redis-cli -u "$REDIS_URL" get mails:sent',
-        "--faults=lost_reply",
+        "--faults=response_lost",
         "--json",
       ],
       { REDIS_URL: `redis://127.0.0.1:${redis.port}/1` },
@@ -185,7 +185,7 @@ describe("--scheme", () => {
         "--event=payment.succeeded",
         "--secret-env=SENDER_KEY",
         "--stub=PAY_URL",
-        "--faults=lost_reply",
+        "--faults=response_lost",
         "--json",
       ],
       { PROGRAM: program(scheme) },
@@ -215,7 +215,7 @@ describe("--scheme", () => {
         `--deliver=${file}`,
         "--secret-env=SENDER_KEY",
         "--stub=PAY_URL",
-        "--faults=lost_reply",
+        "--faults=response_lost",
         "--json",
       ],
       { PROGRAM: program("stripe") },

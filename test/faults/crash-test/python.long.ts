@@ -24,11 +24,11 @@ const hasPython = spawnSync("python3", ["--version"]).status === 0;
 
 /** The findings of each handler of `servers/receiver.py`, and where one fault has this result. */
 const planted = [
-  ["added last", { "duplicate POST MAIL_URL/send": ["crash@2", "lost_reply@2"] }],
+  ["added last", { "duplicate POST MAIL_URL/send": ["crash@2", "response_lost@2"] }],
   [
     "added first",
     {
-      "lost POST MAIL_URL/send": ["fail@1", "refuse@1"],
+      "lost POST MAIL_URL/send": ["fail@1", "status@1"],
       "duplicate POST MAIL_URL/send": ["crash@2"],
     },
   ],
@@ -47,14 +47,14 @@ describeRequiring("python3", hasPython)("a receiver in Python without this libra
 
   test("one history is run again, with a page and a line for GitHub", async () => {
     const html = outsideFile();
-    const run = start([...receiver, "--at=kill@2", "--html", html], { GITHUB_ACTIONS: "true" });
+    const run = start([...receiver, "--at=crash@2", "--html", html], { GITHUB_ACTIONS: "true" });
     const { code, stdout, stderr } = await run.ended;
     expect(code).toBe(1);
     expect(stdout).toMatch(/^ +Pass `context\.idempotencyKey` to `POST MAIL_URL\/send`\.$/m);
-    expect(stdout).toMatch(/Repeat: --at kill@2$/m);
-    expect(stderr).toMatch(/^::error title=duplicate POST MAIL_URL\/send::Pass .* --at kill@2$/m);
+    expect(stdout).toMatch(/Repeat: --at crash@2$/m);
+    expect(stderr).toMatch(/^::error title=duplicate POST MAIL_URL\/send::Pass .* --at crash@2$/m);
     const page = readFileSync(html, "utf8");
-    expect(page).toContain("<code>--at kill@2</code>");
+    expect(page).toContain("<code>--at crash@2</code>");
     expect(page).not.toMatch(/only:|<script|https?:\/\/(?!www\.w3\.org)/);
   });
 

@@ -20,7 +20,7 @@ const folder = (): string => {
 };
 
 test("a service that is named but never used is in the report and in a note", async () => {
-  const run = start([...args(), "--stub=MAIL_URL", "--at=lost_reply@2", "--json"], {});
+  const run = start([...args(), "--stub=MAIL_URL", "--at=response_lost@2", "--json"], {});
   const { stdout, stderr } = await run.ended;
   expect(stderr).toBe(
     "MAIL_URL was named but never used, so no fault is tried there. Check that your server reads this variable.\n",
@@ -36,7 +36,7 @@ describe("the report is printed", () => {
     const path = folder();
     const server = `rm -rf ${path}; ${forwarding}`;
     const page = `--html=${join(path, "page.html")}`;
-    const run = start([...args(server), page, "--at=lost_reply@2"], {});
+    const run = start([...args(server), page, "--at=response_lost@2"], {});
     const { code, stdout, stderr } = await run.ended;
     expect(stdout).toContain("✗ duplicate POST LEDGER_URL/entries");
     expect(stderr).toMatch(/--html cannot be written: .* Check the path\./);
@@ -46,7 +46,7 @@ describe("the report is printed", () => {
   test("with the findings so far when the time limit is reached", async () => {
     const server = `${forwarding} --hang-on-failure`;
     const run = start(
-      [...args(server), "--time-limit=40s", "--faults=kill,lost_reply", "--json"],
+      [...args(server), "--time-limit=40s", "--faults=crash,response_lost", "--json"],
       {},
     );
     const { code, stdout, stderr } = await run.ended;

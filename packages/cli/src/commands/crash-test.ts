@@ -101,11 +101,11 @@ const options = {
   },
   faults: {
     type: "string",
-    default: "kill,fail,lost_reply,refuse",
+    default: "crash,fail,response_lost,status",
     value: "list",
-    text: "faults to inject: kill, fail, lost_reply, refuse or freeze",
+    text: "faults to inject: crash, fail, response_lost, status (503) or freeze",
   },
-  at: { type: "string", value: "fault@point", text: "run only one history, such as kill@3" },
+  at: { type: "string", value: "fault@point", text: "run only one history, such as crash@3" },
   accept: {
     type: "string",
     multiple: true,
@@ -136,7 +136,7 @@ const blind: readonly string[] = [
 export const crashTest = command({
   usage: "--start <command> --url <url> --event <type> [--through <name>]",
   details: [
-    "Delivers events to your server, which can be written in any language, and injects faults at each exchange with the outside world: it kills the server, breaks the connection, loses the reply, or refuses the request with 503. It then retries as a sender does, and reports the effects that are missing or that took place twice.",
+    "Delivers events to your server, which can be written in any language, and injects faults at each exchange with the outside world: it kills the server, breaks the connection, loses the response, or responds with 503 itself. It then retries as a sender does, and reports the effects that are missing or that took place twice.",
     "Each history has its own processes, copy of the PostgreSQL database, and Redis (if redis-server is installed). The original database is only read. Any other --through service is used as it is. A --stub API responds with 200 and {}. Other requests through HTTP_PROXY are refused and reported.",
     "With --scheme, the deliveries are signed as that sender signs them. If the sender signs with a private key, leave the variable of --secret-env unset: your server then gets a new public key there.",
     "Exits with 1 if there is a finding that is not accepted, if an accepted one does not occur, or if a request to another host was refused. Exits with 3 if the test could not run: for example, if the server did not start, or if two undisturbed runs differed.",

@@ -23,10 +23,10 @@ export interface Execution {
 
 /** An exchange that has arrived at its proxy and is in progress. */
 export interface Passing {
-  /** Whether the proxy must forward the request. Otherwise, it breaks the connection or refuses the request. */
+  /** Whether the proxy must forward the request. Otherwise, it breaks the connection or responds itself. */
   readonly isSent: boolean;
-  /** Whether the proxy responds with `refusal` in place of the service. Only HTTP requests are refused. */
-  readonly isRefused: boolean;
+  /** Whether the proxy responds with `statusResponse` in place of the service, to an HTTP request. */
+  readonly hasStatusFault: boolean;
   /** Marks the request as executed. Resolves to true to forward the reply, or to false to break the connection. */
   readonly executed: (execution?: Execution) => Promise<boolean>;
   /** Marks the exchange as undone by a rollback. */
@@ -123,7 +123,7 @@ export class Crossings {
     const isSent = await this.#inject(crossing, false);
     return {
       isSent,
-      isRefused: crossing.isRefused === true,
+      hasStatusFault: crossing.hasStatusFault === true,
       undo: () => void (crossing.isUndone = true),
       broken: () => void this.#reject(crossing),
       executed: (execution = {}) => this.#executed(crossing, identity, execution),
@@ -165,7 +165,7 @@ export class Crossings {
       await this.#actions.kill(process);
       return false;
     }
-    if (fault.kind === "refuse") return this.#refuse(crossing);
+    if (fault.kind === "status") return this.#respond(crossing);
     if (fault.kind !== "freeze") return this.#reject(crossing);
     await this.#actions.freeze(process);
     const isBroken = crossing.kind !== "call" && crossing.transaction !== undefined && !isAfter;
@@ -180,8 +180,8 @@ export class Crossings {
     return false;
   }
 
-  #refuse(crossing: Recorded): false {
-    crossing.isRefused = true;
+  #respond(crossing: Recorded): false {
+    crossing.hasStatusFault = true;
     crossing.settledMs = this.#ms();
     this.#finish(crossing);
     return false;
@@ -199,7 +199,7 @@ export const uncountedCrossings = (): Crossings =>
 
 const uncounted: Passing = {
   isSent: true,
-  isRefused: false,
+  hasStatusFault: false,
   executed: () => Promise.resolve(true),
   undo: () => {},
   broken: () => {},

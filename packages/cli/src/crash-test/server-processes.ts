@@ -167,7 +167,7 @@ const portInUse = (port: string) =>
 const notEnded = (port: string) =>
   notRun(
     "server_not_ended",
-    `A process still listens on port ${port} after all processes of the server's session were killed, so the fault kill cannot be tried.`,
+    `A process still listens on port ${port} after all processes of the server's session were killed, so the fault crash cannot be tried.`,
     'Start the server in the foreground, in the session of the command: --start "exec node server.js", without setsid, nohup or a service manager.',
   );
 

@@ -89,13 +89,13 @@ describe("a protocol that cannot be read", () => {
   });
 
   test("is sent on, and its reply is not, if the reply is lost", async () => {
-    const socket = await throughProxy(crossingsWith("lost_reply", 2));
+    const socket = await throughProxy(crossingsWith("response_lost", 2));
     expect(await replyTo(socket, "one")).toBeUndefined();
     expect(received).toEqual(["one"]);
   });
 
   test("loses a reply that comes after the silence that ends its exchange", async () => {
-    const crossings = crossingsWith("lost_reply", 2);
+    const crossings = crossingsWith("response_lost", 2);
     const socket = await throughProxy(crossings, async () => {
       await expect.poll(() => crossings.pending()).toEqual([]);
     });

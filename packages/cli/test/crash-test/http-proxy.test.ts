@@ -58,15 +58,15 @@ async function serviceWith(
 const refused = [503, '{"error":"The crash test refused this request."}'] as const;
 
 test("a refused request is neither executed nor counted, and the next one is", async () => {
-  const { crossings, send } = await serviceWith({ kind: "refuse", point: 1 });
+  const { crossings, send } = await serviceWith({ kind: "status", point: 1 });
   expect(await send("POST", { body: "x" })).toEqual(refused);
   expect(await send("POST", { body: "x" })).toEqual([200, "{}"]);
   expect(crossings.recorder.calls.map(({ crossing }) => crossing)).toEqual([2]);
   const [first, second] = crossings.recorder.crossings;
-  expect(first).toMatchObject({ isRefused: true, isRejected: false });
+  expect(first).toMatchObject({ hasStatusFault: true, isRejected: false });
   expect(first?.executedMs).toBeUndefined();
   expect(first?.settledMs).toBeDefined();
-  expect(second?.isRefused).toBeUndefined();
+  expect(second?.hasStatusFault).toBeUndefined();
   expect([crossings.recorder.notReached, crossings.pending()]).toEqual([undefined, []]);
 });
 
@@ -77,7 +77,7 @@ test("a refused request is not forwarded to a service on this machine", async ()
     response.end("read");
   });
   const forward = forwardTo(new URL(`http://127.0.0.1:${port}/`));
-  const { send } = await serviceWith({ kind: "refuse", point: 1 }, forward);
+  const { send } = await serviceWith({ kind: "status", point: 1 }, forward);
   expect(await send("GET")).toEqual(refused);
   expect(received).toEqual([]);
   expect(await send("GET")).toEqual([200, "read"]);
@@ -85,13 +85,13 @@ test("a refused request is not forwarded to a service on this machine", async ()
 });
 
 test("a refused HEAD has no body, and the connection can be used again", async () => {
-  const { send } = await serviceWith({ kind: "refuse", point: 1 });
+  const { send } = await serviceWith({ kind: "status", point: 1 });
   expect(await send("HEAD")).toEqual([503, ""]);
   expect(await send("HEAD")).toEqual([200, ""]);
 });
 
 test("a request is not refused after it was executed", async () => {
-  const { crossings, send } = await serviceWith({ kind: "refuse", point: 2 });
+  const { crossings, send } = await serviceWith({ kind: "status", point: 2 });
   expect(await send("POST")).toEqual([200, "{}"]);
   expect(crossings.recorder.notReached).toBe(2);
 });

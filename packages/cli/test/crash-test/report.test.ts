@@ -10,12 +10,11 @@ import { commandWords, faultsOf, pointOf } from "../../src/crash-test/settings.j
 import { durationOf } from "../../src/lib/duration.js";
 
 test("faults have the words of the options", () => {
-  expect(faultsOf("lost_reply, kill")).toEqual(["crash", "lost_reply"]);
-  expect(faultsOf("refuse,fail")).toEqual(["fail", "refuse"]);
-  expect(pointOf("kill@3")).toBe("crash@3");
-  expect(pointOf("refuse@3")).toBe("refuse@3");
-  expect(commandWords.faults("crash@3 fail@5")).toBe("kill@3 fail@5");
-  expect(commandWords.repeat("crash@3")).toBe("--at kill@3");
+  expect(faultsOf("response_lost, crash")).toEqual(["crash", "response_lost"]);
+  expect(faultsOf("status,fail")).toEqual(["fail", "status"]);
+  expect(pointOf("crash@3")).toBe("crash@3");
+  expect(pointOf("status@3")).toBe("status@3");
+  expect(commandWords.repeat("crash@3")).toBe("--at crash@3");
   expect(durationOf("--time-limit", "90s")).toBe(90_000);
 });
 

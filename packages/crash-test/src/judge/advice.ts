@@ -1,4 +1,4 @@
-import { refusal } from "../faults.js";
+import { statusResponse } from "../faults.js";
 import type { Crossing, FindingKind, History } from "../history.js";
 import { factsOf } from "./facts.js";
 import type { Deviation, Expected } from "./judge.js";
@@ -63,7 +63,7 @@ const isSwallowed = ({ crossings, history: { attempts } }: Case) =>
 const swallowedOther = ({ history, effect, event }: Case): Crossing | undefined => {
   const failed = new Set(
     history.steps.flatMap((step) =>
-      step.type === "fault" && /^(?:fail|lost_reply)$/.test(step.fault) ? [step.crossing] : [],
+      step.type === "fault" && /^(?:fail|response_lost)$/.test(step.fault) ? [step.crossing] : [],
     ),
   );
   return history.crossings.find(
@@ -237,10 +237,10 @@ function causeOf({ history, effect, event }: Case): string {
   return `, after \`${last.name}\`${last.note === undefined ? "" : ` (${last.note})`}`;
 }
 
-/** Returns a request whose status was not checked: it was refused, but the handler that awaited it resolved. */
+/** Returns a request whose status was not checked: the fault `status` responded, but the handler that awaited it resolved. */
 const uncheckedIn = (history: History): Crossing | undefined =>
   history.crossings.find((crossing) => {
-    if (crossing.isRefused !== true || crossing.attempt === undefined) return false;
+    if (crossing.hasStatusFault !== true || crossing.attempt === undefined) return false;
     const { status = 500, code } = history.attempts[crossing.attempt] ?? {};
     return status < 300 && code !== "parked" && !outlives(history, crossing);
   });
@@ -263,7 +263,7 @@ export function adviceFor(deviation: Deviation, history: History, expected: Expe
   };
   const unchecked = isAfterCommit(subject) ? undefined : uncheckedIn(history);
   if (unchecked) {
-    return `The handler resolved although \`${unchecked.name}\` responded ${refusal.status}. Check the status of the response, and throw unless it is 2xx (\`fetch\`: \`if (!response.ok)\`), so that the sender tries again.`;
+    return `The handler resolved although \`${unchecked.name}\` responded ${statusResponse.status}. Check the status of the response, and throw unless it is 2xx (\`fetch\`: \`if (!response.ok)\`), so that the sender tries again.`;
   }
   const rule = rules[kind].find(({ when }) => when(subject));
   return rule?.text(effect, subject) ?? "";

@@ -1,4 +1,4 @@
-import { refusal } from "../faults.js";
+import { faultName, statusResponse } from "../faults.js";
 import type { Attempt, Crossing, History, HistoryLine, Step } from "../history.js";
 import { countBy, factsOf, type Facts } from "../judge/facts.js";
 
@@ -73,16 +73,16 @@ export function linesOf(
       }
       case "fault": {
         const crossing = crossingAt(crossings, step.crossing);
-        const isReply = step.isAfter || step.fault === "refuse";
+        const isReply = step.isAfter || step.fault === "status";
         const place = step.isAfter
           ? "executed, reply not read"
-          : step.fault === "refuse"
-            ? `responds ${refusal.status}, not executed`
+          : step.fault === "status"
+            ? `responds ${statusResponse.status}, not executed`
             : "not sent yet";
         return {
           ms: step.ms,
           who: step.process,
-          text: `${step.fault.replace("_", " ")}: ${crossing.name} ${place}`,
+          text: `${faultName(step.fault)}: ${crossing.name} ${place}`,
           fault: step.fault,
           from: isReply ? laneOf(crossing) : step.process,
           to: isReply ? step.process : laneOf(crossing),

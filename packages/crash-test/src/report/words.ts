@@ -4,9 +4,7 @@ export interface Words {
   readonly only: string;
   /** Names the option that accepts findings. */
   readonly accept: string;
-  /** Returns a list of faults, such as `crash@3 crash@7`, in the form that the option for one history accepts. */
-  readonly faults: (faults: string) => string;
-  /** Returns the option, with its value, that repeats a list of faults. */
+  /** Returns the option, with its value, that repeats a list of faults, such as `crash@3 crash@7`. */
   readonly repeat: (faults: string) => string;
 }
 
@@ -14,6 +12,5 @@ export interface Words {
 export const functionWords: Words = {
   only: "`only`",
   accept: "`accept`",
-  faults: (faults) => faults,
   repeat: (faults) => `only: "${faults}"`,
 };

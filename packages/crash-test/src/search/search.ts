@@ -5,7 +5,7 @@ import type { Finding, History, Runner } from "../history.js";
 import { adviceFor, sourceOf } from "../judge/advice.js";
 import { deviationsOf, type Expected } from "../judge/judge.js";
 import { linesOf } from "../report/lines.js";
-import type { CrashTestReport, ReportPage, Tried } from "../report/report.js";
+import type { ReportPage, Tried } from "../report/report.js";
 import { textOf } from "../report/text.js";
 import { functionWords, type Words } from "../report/words.js";
 import { Collection, nameOf, type Found } from "./found.js";
@@ -98,7 +98,7 @@ export async function search(runner: Runner, options: SearchOptions): Promise<Re
   /** Creates the page of a report. `remarks` are the last lines of its text. */
   function pageWith(
     findings: readonly Finding[],
-    unsteady: readonly Unsteady[],
+    unsteady: readonly string[],
     remarks: readonly string[] = [],
   ): ReportPage {
     const report = {
@@ -107,10 +107,10 @@ export async function search(runner: Runner, options: SearchOptions): Promise<Re
       accepted: findings.filter(isAccepted(options)),
       tried,
       notReached,
-      unsteady: unsteady.map(unsteadyText(functionWords)),
+      unsteady,
       unseen: [...unseen].toSorted(),
     };
-    const text = [reportText(report, unsteady, options), ...remarks].join("\n");
+    const text = [textOf(report, options.maxFaults, words), ...remarks].join("\n");
     return {
       report: { ...report, text },
       undisturbed: linesOf(undisturbed),
@@ -128,12 +128,12 @@ async function confirmed(
   found: Collection,
 ) {
   const findings: Finding[] = [];
-  const unsteady: Unsteady[] = [];
+  const unsteady: string[] = [];
   for (const [name, longest] of found.shortest) {
     const shortest = await shrunk(runner, expected, longest);
     const again = await repeats(runner, options, expected, shortest);
     if (again) findings.push(findingOf(shortest, again, expected, found.placesOf(name)));
-    else unsteady.push({ name, faults: writeFaults(shortest.history.faults) });
+    else unsteady.push(`${name}: ${writeFaults(shortest.history.faults)}`);
   }
   return { findings, unsteady };
 }
@@ -153,33 +153,6 @@ function partsKnownFrom(expected: Expected, { events, blind, seed, only }: Searc
     only: undisturbed.isReal ? undefined : only,
   } as const;
 }
-
-/** A finding that did not occur again. */
-interface Unsteady {
-  readonly name: string;
-  readonly faults: string;
-}
-
-const unsteadyText =
-  (words: Words) =>
-  ({ name, faults }: Unsteady): string =>
-    `${name}: ${words.faults(faults)}`;
-
-/** Returns the text of a report in the words of the option `words`. The report's data are in those of `crashTest`. */
-const reportText = (
-  report: Omit<CrashTestReport, "text">,
-  unsteady: readonly Unsteady[],
-  { maxFaults, words = functionWords }: SearchOptions,
-): string =>
-  textOf(
-    {
-      ...report,
-      notReached: report.notReached.map(words.faults),
-      unsteady: unsteady.map(unsteadyText(words)),
-    },
-    maxFaults,
-    words,
-  );
 
 const isAccepted =
   ({ accept }: SearchOptions) =>
@@ -285,14 +258,14 @@ function faultsIn(only: string, words: Words): readonly Fault[] {
   if (faults) return faults;
   throw new CrashTestError(
     "invalid_option",
-    `${words.only} is "${words.faults(only)}", which is not a list of faults. Copy one from a finding, such as "${words.faults("crash@3 crash@7")}": kinds (${faultKinds.join(", ")}) and points, in order.`,
+    `${words.only} is "${only}", which is not a list of faults. Copy one from a finding, such as "crash@3 crash@7": kinds (${faultKinds.join(", ")}) and points, in order.`,
   );
 }
 
 const notReachedError = ([faults = ""]: readonly string[], words: Words) =>
   new CrashTestError(
     "invalid_option",
-    `${words.only} is "${words.faults(faults)}", but the fault did not happen: no crossing reaches that point, or the fault cannot happen there. If the code has changed since the finding, remove ${words.only}, and run all histories.`,
+    `${words.only} is "${faults}", but the fault did not happen: no crossing reaches that point, or the fault cannot happen there. If the code has changed since the finding, remove ${words.only}, and run all histories.`,
   );
 
 /** Describes each accepted finding that does not occur, and suggests a finding that is not accepted and named alike. */

@@ -14,13 +14,12 @@ const finding = {
 const words = {
   only: "`--at`",
   accept: "--accept",
-  faults: (faults: string) => faults.replaceAll("crash@", "kill@"),
-  repeat: (faults: string) => `--at ${words.faults(faults)}`,
+  repeat: (faults: string) => `--at ${faults}`,
 };
 
 test("a finding is a line of GitHub Actions, with its place", () => {
   expect(annotationsOf({ findings: [finding] }, words)).toEqual([
-    "::error file=src/orders%2C1.ts,line=23,title=order-dependent a%3Ab::100 %25%0APass a key. Repeat: --at kill@3",
+    "::error file=src/orders%2C1.ts,line=23,title=order-dependent a%3Ab::100 %25%0APass a key. Repeat: --at crash@3",
   ]);
 });
 

@@ -59,13 +59,13 @@ test.each(["sender", "store", "database", "A", "B"])(
   },
 );
 
-test("an error, a lost reply and a refusal go back, and so does a response", () => {
+test("an error, a lost response and the status go back, and so does a response", () => {
   const history = historyOf([crossing(1, "charge", "call")], {
     steps: [
       { type: "rejected", ms: 0, crossing: 1, error: "refused" },
       { type: "fault", ms: 0, process: "A", fault: "crash", crossing: 1, isAfter: true },
       { type: "fault", ms: 0, process: "A", fault: "crash", crossing: 1, isAfter: false },
-      { type: "fault", ms: 0, process: "A", fault: "refuse", crossing: 1, isAfter: false },
+      { type: "fault", ms: 0, process: "A", fault: "status", crossing: 1, isAfter: false },
       { type: "attempt", ms: 1, attempt: 0 },
       { type: "process", ms: 1, process: "A", text: "continues" },
     ],
@@ -140,16 +140,16 @@ test("an effect is marked if the undisturbed history does not have it", () => {
   ]);
 });
 
-test("a refused request is not executed, and its line states the status", () => {
-  const refused = crossing(1, "POST api.example.com/mail", "call", {
+test("a request that gets the status is not executed, and its line states it", () => {
+  const unavailable = crossing(1, "POST api.example.com/mail", "call", {
     executedMs: undefined,
     isRequest: true,
-    isRefused: true,
+    hasStatusFault: true,
   });
-  const history = historyOf([refused], {
-    steps: [{ type: "fault", ms: 0, process: "A", fault: "refuse", crossing: 1, isAfter: false }],
+  const history = historyOf([unavailable], {
+    steps: [{ type: "fault", ms: 0, process: "A", fault: "status", crossing: 1, isAfter: false }],
   });
   expect(linesOf(history).map(({ text }) => text)).toEqual([
-    "refuse: POST api.example.com/mail responds 503, not executed",
+    "status: POST api.example.com/mail responds 503, not executed",
   ]);
 });

@@ -9,8 +9,7 @@ import { runnerOf } from "../search/program.js";
 const words: Words = {
   only: "`--at`",
   accept: "--accept",
-  faults: (faults) => faults.replaceAll("crash@", "kill@"),
-  repeat: (faults) => `--at ${words.faults(faults)}`,
+  repeat: (faults) => `--at ${faults}`,
 };
 
 const options = {
@@ -35,14 +34,14 @@ const withoutData = ({ report, ...page }: ReportPage): ReportPage => ({
 test("a report, its page and its errors use the words of their form, and its data does not", async () => {
   const page = await search(runnerOf(charging), { ...options, accept: ["lost x"] });
   expect(page.report.findings[0]?.repeat).toBe("crash@4");
-  expect(page.report.text).toContain(" with one fault. Repeat: --at kill@4\n");
+  expect(page.report.text).toContain(" with one fault. Repeat: --at crash@4\n");
   expect(page.report.text).toMatch(
     /\n--accept names "lost x", which does not occur\. Remove it\.$/,
   );
-  expect(pageOf(page, words)).toContain("Repeat it: <code>--at kill@4</code>");
+  expect(pageOf(page, words)).toContain("Repeat it: <code>--at crash@4</code>");
   expect(pageOf(page)).toContain("Repeat it: <code>only: &quot;crash@4&quot;</code>");
   expect(pageOf(withoutData(page), words)).toContain(
-    "<p>Run: only kill@3. Remove `--at` to run all histories.",
+    "<p>Run: only crash@3. Remove `--at` to run all histories.",
   );
 });
 
@@ -53,7 +52,7 @@ test("the error of a fault that did not happen names the option of its form", as
     return faults.length === 0 ? history : { ...history, notReached: 99 };
   };
   await expect(search({ run }, { ...options, only: "crash@99" })).rejects.toThrow(
-    /^`--at` is "kill@99", but the fault did not happen.* remove `--at`, and run all histories\.$/,
+    /^`--at` is "crash@99", but the fault did not happen.* remove `--at`, and run all histories\.$/,
   );
 });
 
@@ -75,9 +74,9 @@ test("results that did not occur again, and points that were not reached, are wr
   );
   expect(report.notReached).toEqual(["crash@1"]);
   expect(report.unsteady).toEqual(["duplicate charge: crash@4"]);
-  expect(report.text).toContain("\nNot reached, so not tried: kill@1.\n");
+  expect(report.text).toContain("\nNot reached, so not tried: crash@1.\n");
   expect(report.text).toContain(
-    "\nDid not occur again, probably because of timing: duplicate charge: kill@4.",
+    "\nDid not occur again, probably because of timing: duplicate charge: crash@4.",
   );
 });
 

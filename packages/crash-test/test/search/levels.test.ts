@@ -45,7 +45,7 @@ describe("extensions of a history", () => {
     const found = extensionsOf(baseWith(["call"], [{ kind: "fail", point: 1 }]));
     expect(found.map(writeFaults)).toEqual([
       "fail@1 crash@2",
-      "fail@1 lost_reply@2",
+      "fail@1 response_lost@2",
       "fail@1 freeze@2",
     ]);
   });
@@ -56,15 +56,15 @@ describe("extensions of a history", () => {
   });
 
   test("are of the wanted kinds, in the order of the report", () => {
-    const found = extensionsOf(baseWith(["store", "call"]), ["outage", "lost_reply", "crash"]);
+    const found = extensionsOf(baseWith(["store", "call"]), ["outage", "response_lost", "crash"]);
     expect(found.map(writeFaults)).toEqual([
       "crash@1",
       "outage@1",
       "crash@2",
-      "lost_reply@2",
+      "response_lost@2",
       "crash@3",
       "crash@4",
-      "lost_reply@4",
+      "response_lost@4",
     ]);
     expect(extensionsOf(baseWith(["store"]), [])).toEqual([]);
   });

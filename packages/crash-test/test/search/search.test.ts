@@ -11,7 +11,7 @@ async function searched(program: Program, options: Partial<SearchOptions> = {}) 
   const runner = runnerOf(program);
   const { report, cells } = await search(runner, {
     events: ["email.sent"],
-    faults: ["crash", "fail", "lost_reply"],
+    faults: ["crash", "fail", "response_lost"],
     maxFaults: 1,
     maxHistories: 500,
     seed: 1,
@@ -36,7 +36,7 @@ test("the finding is the shortest history of the first kind, with all its places
       kind: "duplicate",
       effect: "charge",
       repeat: "crash@4",
-      cells: ["crash@4", "lost_reply@4", "crash@5", "fail@5", "crash@6", "lost_reply@6"],
+      cells: ["crash@4", "response_lost@4", "crash@5", "fail@5", "crash@6", "response_lost@6"],
     },
   ]);
 });
@@ -206,7 +206,7 @@ test("a search that ends early reports what it has found", async () => {
   const pages: ReportPage[] = [];
   const options: SearchOptions = {
     events: ["email.sent"],
-    faults: ["crash", "fail", "lost_reply"],
+    faults: ["crash", "fail", "response_lost"],
     maxFaults: 1,
     maxHistories: 500,
     seed: 1,

@@ -27,7 +27,7 @@ export interface CrashTestOptions<Pool = PgPool> {
   readonly prepare?: ((world: Pick<World<Pool>, "pool">) => Promise<void>) | undefined;
   /**
    * Responds to the `fetch` of your code. Default: 200 with `{}`. Must not call a real service. Not called for a
-   * request that a fault stops, such as `fail` or `refuse`.
+   * request that a fault stops, such as `fail` or `status`.
    */
   readonly respond?: ((request: Request) => Response | Promise<Response>) | undefined;
   /**

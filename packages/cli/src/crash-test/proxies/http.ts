@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer, request as httpRequest, type IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { buffer } from "node:stream/consumers";
-import { keyIn, refusal } from "@svc-webhooks/crash-test";
+import { keyIn, statusResponse } from "@svc-webhooks/crash-test";
 import type { Exchanges } from "../crossings.js";
 import { secretSegments } from "../secrets.js";
 import { listening, type Listening } from "./listening.js";
@@ -48,9 +48,9 @@ export function httpServer(options: HttpServerOptions): Promise<Listening> {
         process,
         factsOf(options.name, incoming, digest, options.path),
       );
-      if (passing.isRefused) {
-        response.writeHead(refusal.status, refusal.headers);
-        return void response.end(refusal.body);
+      if (passing.hasStatusFault) {
+        response.writeHead(statusResponse.status, statusResponse.headers);
+        return void response.end(statusResponse.body);
       }
       if (!passing.isSent) return void socket.destroy();
       const { method = "GET", url: path = "/", rawHeaders: headers } = incoming;

@@ -1,4 +1,4 @@
-import { faultKinds, type FaultKind } from "../../faults.js";
+import { faultKinds, faultName, type FaultKind } from "../../faults.js";
 import { kindText } from "../text.js";
 import type { Cell, ReportPage } from "../report.js";
 import { textHtml } from "./escape.js";
@@ -9,8 +9,6 @@ interface State {
   readonly shape: Shape;
   readonly word: string;
 }
-
-const kindName = (kind: FaultKind): string => kind.replace("_", " ");
 
 const placeText = (point: number): string =>
   point % 2 === 0 ? "executed, reply not read" : "before it is sent";
@@ -71,7 +69,7 @@ export function gridHtml(page: ReportPage): string {
 <div class="scroll" tabindex="0" role="region" aria-label="Grid of points and faults">
 <table>
 <caption class="vh">The result of each fault at each point. Each result links to its history.</caption>
-<thead><tr><th scope="col">Call</th><th scope="col">Point</th>${kinds.map((kind) => `<th scope="col">${kindName(kind)}</th>`).join("")}</tr></thead>
+<thead><tr><th scope="col">Call</th><th scope="col">Point</th>${kinds.map((kind) => `<th scope="col">${faultName(kind)}</th>`).join("")}</tr></thead>
 ${rows.join("\n")}
 </table>
 </div>`;

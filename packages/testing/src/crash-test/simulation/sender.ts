@@ -63,7 +63,7 @@ export class Sender {
   }
 
   /** Sends a copy of a delivery to a process other than `from`. */
-  async copy(attempt: number | undefined, from: SimulatedProcess): Promise<void> {
+  async duplicate(attempt: number | undefined, from: SimulatedProcess): Promise<void> {
     const made = attempt === undefined ? undefined : this.#recorder.attempts[attempt];
     if (made) await this.#send(made.event, made.n, await this.#host.target(from), true);
   }

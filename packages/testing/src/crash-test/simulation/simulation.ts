@@ -36,7 +36,7 @@ export class Simulation {
     this.#setting = setting;
     this.#course = course;
     const world = new SimulatedWorld(setting, course, {
-      copy: (attempt, from) => this.#inBackground(() => this.#sender.copy(attempt, from)),
+      duplicate: (attempt, from) => this.#inBackground(() => this.#sender.duplicate(attempt, from)),
       crash: (process) => {
         world.twoLeasesMs();
         this.#processes.crash(process);

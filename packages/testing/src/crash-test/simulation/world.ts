@@ -48,7 +48,7 @@ export interface Course {
   readonly isTraced: boolean;
 }
 
-export interface WorldHost extends Pick<FaultHost, "copy" | "crash" | "freeze"> {
+export interface WorldHost extends Pick<FaultHost, "duplicate" | "crash" | "freeze"> {
   /** Ends a process because of an uncaught error. */
   readonly end: (process: SimulatedProcess, error: unknown) => void;
   /** Ends the history with an error. */
@@ -95,10 +95,10 @@ export class SimulatedWorld {
     this.#host = host;
     this.time = new VirtualTime(course.startMs);
     this.#random = randomOf(course.seed);
-    const { copy, crash, freeze, fail } = host;
+    const { duplicate, crash, freeze, fail } = host;
     this.recorder = new Recorder(course.faults, () => this.time.elapsedMs);
     this.crossings = new Crossings(this.recorder, this.time, {
-      copy,
+      duplicate,
       crash,
       freeze,
       transactionOf: (process, attempt) => this.server.transactionOf(process, attempt),

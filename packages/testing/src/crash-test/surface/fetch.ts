@@ -1,4 +1,4 @@
-import { keyIn, refusal } from "@svc-webhooks/crash-test";
+import { keyIn, statusResponse } from "@svc-webhooks/crash-test";
 import type { Crossings, Executed } from "../virtual/crossings.js";
 import { inside } from "../virtual/inside.js";
 import { messageOf, threwText } from "../virtual/message.js";
@@ -50,7 +50,8 @@ export function crossingFetch(
         new TypeError("fetch failed", {
           cause: Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" }),
         }),
-      refused: () => new Response(request.method === "HEAD" ? undefined : refusal.body, refusal),
+      statusResponse: () =>
+        new Response(request.method === "HEAD" ? undefined : statusResponse.body, statusResponse),
     });
     return unlessAborted(request.signal, reply);
   };

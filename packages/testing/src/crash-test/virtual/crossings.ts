@@ -25,10 +25,10 @@ export interface Leaving<Result> {
   readonly isReady?: (() => boolean) | undefined;
   /** Returns whether the call waits for a connection that the code of its own delivery holds. */
   readonly waitsForOwn?: (() => boolean) | undefined;
-  /** Creates the error of a lost connection, with which `fail`, `lost_reply` and `outage` reject the call. */
+  /** Creates the error of a lost connection, with which `fail`, `response_lost` and `outage` reject the call. */
   readonly broken: () => unknown;
-  /** Creates the response with which `refuse` refuses the call. Undefined unless the call is an HTTP request. */
-  readonly refused?: (() => Result) | undefined;
+  /** Creates the response of the fault `status`. Undefined unless the call is an HTTP request. */
+  readonly statusResponse?: (() => Result) | undefined;
 }
 
 export interface Executed<Result> {
@@ -57,7 +57,7 @@ interface Waiting {
 /** The reactions to faults that the crossings leave to the simulation. */
 export interface FaultHost {
   /** Sends a copy of the attempt's delivery to a process other than `from`. */
-  readonly copy: (attempt: number | undefined, from: SimulatedProcess) => void;
+  readonly duplicate: (attempt: number | undefined, from: SimulatedProcess) => void;
   readonly crash: (owner: SimulatedProcess) => void;
   readonly freeze: (owner: SimulatedProcess) => void;
   /** Returns the number of the open transaction that an attempt has begun. */
@@ -167,7 +167,7 @@ export class Crossings {
       attempt: one.attempt,
       transaction: (leaving.transaction ?? (() => this.#host.transactionOf(owner, one.attempt)))(),
       issuedMs: one.issuedMs,
-      isRequest: leaving.refused !== undefined,
+      isRequest: leaving.statusResponse !== undefined,
       waitsForOwn: leaving.waitsForOwn?.(),
     });
     one.recorded = recorded;
@@ -190,10 +190,10 @@ export class Crossings {
       case "fail":
         this.#break(one);
         return;
-      case "refuse":
+      case "status":
         this.#remove(one);
-        recorded.isRefused = true;
-        this.#settle(one, { value: leaving.refused?.() });
+        recorded.hasStatusFault = true;
+        this.#settle(one, { value: leaving.statusResponse?.() });
         return;
       case "slow":
         one.isHeld = true;
@@ -204,13 +204,13 @@ export class Crossings {
       case "freeze":
         this.#host.freeze(owner);
         return;
-      case "copy":
-        this.#host.copy(one.attempt, owner);
+      case "duplicate":
+        this.#host.duplicate(one.attempt, owner);
         break;
       case "outage":
         this.#outageUntilMs = this.#time.elapsedMs + this.#host.twoLeasesMs();
         break;
-      case "lost_reply":
+      case "response_lost":
         break;
     }
     this.#execute(one);
@@ -256,7 +256,7 @@ export class Crossings {
       this.#recorder.strike(fault);
       if (fault.kind === "crash") this.#host.crash(owner);
       if (fault.kind === "freeze") this.#host.freeze(owner);
-      if (fault.kind === "lost_reply") {
+      if (fault.kind === "response_lost") {
         this.#break(one);
         return;
       }
