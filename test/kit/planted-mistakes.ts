@@ -53,9 +53,9 @@ export function plantMistakes({
     /^[^0](?:..)*.0.(?:..)*0/.test(hmac(body).digest("hex")),
   );
   return [
-    { id: "missing_signature", how: "no header", signature: undefined },
-    { id: "missing_signature", how: "an empty header", signature: "" },
-    { id: "missing_signature", how: "white space", signature: " \n" },
+    { id: "missing_header", how: "no header", signature: undefined },
+    { id: "missing_header", how: "an empty header", signature: "" },
+    { id: "missing_header", how: "white space", signature: " \n" },
     { id: "secret_in_value", how: "the secret as the digest", signature: `sha256=${secret}` },
     { id: "placeholder_value", how: "a promise", signature: "sha256=[object Promise]" },
     { id: "placeholder_value", how: "the prefix alone", signature: "sha256=" },

@@ -193,7 +193,7 @@ test("an explainer explains ten signatures a minute", async () => {
   const unsigned = { headers: [], body: Buffer.from("{}"), at: 0 };
   const all = await Promise.all(Array.from({ length: 11 }, () => explainAt(unsigned)));
   const ids = all.map((one) => one?.mistake?.id);
-  expect(ids).toEqual([...Array.from({ length: 10 }, () => "missing_signature"), undefined]);
+  expect(ids).toEqual([...Array.from({ length: 10 }, () => "missing_header"), undefined]);
   now = 59_999;
   expect(await explainAt(unsigned)).toBeUndefined();
   now = 60_000;

@@ -121,7 +121,7 @@ describe("verify --explain names", () => {
       ],
       event,
     ],
-    ["repeated_header", "stripe", [stripeHeader(), stripeHeader()], event],
+    ["duplicate_header", "stripe", [stripeHeader(), stripeHeader()], event],
     ["decorated_value", "github", [`X-Hub-Signature-256: "sha256=${hex(event)}"`], event],
     ["body_alone", "stripe", [`Stripe-Signature: t=${at},v1=${hex(event)}`], event],
     [

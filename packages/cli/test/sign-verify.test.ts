@@ -112,7 +112,7 @@ describe("verify", () => {
     ["the old secret", "old_secret", signed(body, oldSecret)],
     ["a missing prefix", "missing_prefix", digest(body).digest("hex")],
     ["key and message swapped", "swapped", signed(secret, body)],
-    ["no signature", "missing_signature", ""],
+    ["no signature", "missing_header", ""],
     ["a hash without a key", "plain_hash", createHash("sha256").update(body).digest("hex")],
   ])("names %s and never accepts it", async (_what, mistake, signature) => {
     expect(await verify(signature)).toEqual({ code: 1, value: { ok: false, mistake } });

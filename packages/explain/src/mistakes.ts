@@ -9,7 +9,7 @@ export interface Mistake {
 
 /** The name of a known mistake. */
 export type MistakeId =
-  | "missing_signature"
+  | "missing_header"
   | "secret_in_value"
   | "placeholder_value"
   | "decorated_value"
@@ -64,7 +64,7 @@ const hexOnce = 'Encode the digest as hex exactly once: `digest("hex")`.';
 
 export const mistakes: Readonly<Record<MistakeId, Omit<Mistake, "id">>> = {
   // Mistakes in the value
-  missing_signature: {
+  missing_header: {
     cause: "The value is missing or empty.",
     fix: "Read the `X-SVC-Signature` header, and check that no proxy removes it.",
   },

@@ -145,7 +145,7 @@ describe("a receiver with --write", () => {
     expect(times).toEqual(times.toSorted().toReversed());
   });
 
-  test.each(["wrong_secret", "flipped_byte", "no_prefix", "missing"])(
+  test.each(["wrong_secret", "flipped_byte", "missing_prefix", "missing_header"])(
     "a receiver refuses a delivery with %s",
     async (tamper) => {
       const { call } = await open();

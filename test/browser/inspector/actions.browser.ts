@@ -152,10 +152,10 @@ const cases: readonly Case[] = [
     item: "succeeded",
     steps: [
       unfold("tamper"),
-      (page, hand) => hand.choose(page.getByLabel("Choose what to break"), "no_prefix"),
+      (page, hand) => hand.choose(page.getByLabel("Choose what to break"), "missing_prefix"),
       press("Send it tampered"),
     ],
-    fields: { do: "send", tamper: "no_prefix" },
+    fields: { do: "send", tamper: "missing_prefix" },
   },
   {
     what: "Explain",

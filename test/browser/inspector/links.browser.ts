@@ -104,7 +104,7 @@ describePosix("a copied curl command", () => {
     test.each([
       { what: "as it was sent", body: undefined, tamper: undefined },
       { what: "with two signatures", body: undefined, tamper: "duplicate_header" },
-      { what: "without a signature", body: undefined, tamper: "missing" },
+      { what: "without a signature", body: undefined, tamper: "missing_header" },
       { what: "with quotes and line breaks", body: { text: "it's\n'\\''\t\"$X\" `ls` !\n" } },
       { what: "with bytes that are not text", body: { base64: "AAECgP//IScKDQ==" } },
     ])("sends the same bytes and headers again, $what", async ({ body, tamper }) => {

@@ -13,7 +13,7 @@ export type MistakesIn = (hex: string, hash: Hash) => readonly MistakeId[] | und
 
 /** The mistakes in the value itself, rather than in the algorithm, the key or the body. */
 export const valueMistakes: readonly MistakeId[] = [
-  "missing_signature",
+  "missing_header",
   "secret_in_value",
   "placeholder_value",
   "decorated_value",
@@ -40,7 +40,7 @@ export function obviousMistake(
   value: string,
   secrets: readonly SecretKey[],
 ): MistakeId | undefined {
-  if (value.trim() === "") return "missing_signature";
+  if (value.trim() === "") return "missing_header";
   // Ignores secrets of fewer than 8 characters, which could be part of a digest by chance.
   const holds = (secret: SecretKey) =>
     typeof secret === "string" && secret.length >= 8 && value.includes(secret);

@@ -88,7 +88,7 @@ const repeated: Look = async ({ scheme, arrived }) => {
   return name === undefined
     ? undefined
     : {
-        id: "repeated_header",
+        id: "duplicate_header",
         cause: `The request has the header ${name} more than once.`,
         fix: "Find the proxy or the code that adds it a second time. The sender sends it only once.",
       };

@@ -11,7 +11,7 @@ export type SenderMistakeId =
   | "sha1_header"
   | "other_scheme"
   | "time_in_milliseconds"
-  | "repeated_header"
+  | "duplicate_header"
   | "verification_token"
   | "secret_not_decoded"
   | "body_alone"

@@ -28,9 +28,9 @@ export async function tampered(
       const flipped = body.map((byte, index) => (index === middle ? byte ^ 1 : byte));
       return { body: flipped, signatures: [genuine] };
     }
-    case "no_prefix":
+    case "missing_prefix":
       return { body, signatures: [genuine.replace("sha256=", "")] };
-    case "missing":
+    case "missing_header":
       return { body, signatures: [] };
     case "duplicate_header":
       return { body, signatures: [genuine, genuine] };

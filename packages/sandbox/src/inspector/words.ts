@@ -78,8 +78,8 @@ export const tamperTexts = {
   wrong_secret: "signed with a wrong secret",
   previous_secret: "signed with the previous secret",
   flipped_byte: "one byte changed after signing",
-  no_prefix: "signature without sha256=",
-  missing: "no signature",
+  missing_prefix: "signature without sha256=",
+  missing_header: "no signature",
   duplicate_header: "two signature headers",
   reserialized: "body serialized again after signing",
 } as const;

@@ -161,8 +161,8 @@ export const tampers = [
   "wrong_secret",
   "previous_secret",
   "flipped_byte",
-  "no_prefix",
-  "missing",
+  "missing_prefix",
+  "missing_header",
   "duplicate_header",
   "reserialized",
 ] as const;

@@ -148,8 +148,8 @@ describe("POST deliveries/{id}/send", () => {
   ])[] = [
     ["wrong_secret", (_body, signature, genuine) => signature !== genuine],
     ["flipped_byte", (_body, signature, genuine) => signature === genuine],
-    ["no_prefix", (_body, signature, genuine) => `sha256=${signature}` === genuine],
-    ["missing", (_body, signature) => signature === undefined],
+    ["missing_prefix", (_body, signature, genuine) => `sha256=${signature}` === genuine],
+    ["missing_header", (_body, signature) => signature === undefined],
     ["duplicate_header", (_body, signature, genuine) => signature === `${genuine}, ${genuine}`],
     ["reserialized", (body, signature, genuine) => signature === genuine && body.includes("\n")],
   ];

@@ -251,7 +251,7 @@ describe("copies that were sent from the page", () => {
 
   test("are separate chips where their results differ", async () => {
     const { id } = opened.delivery;
-    for (const tamper of ["missing", "missing", "no_prefix"])
+    for (const tamper of ["missing_header", "missing_header", "missing_prefix"])
       await opened.control(`POST deliveries/${id}/send`, { tamper });
     await opened.settle();
     const { dom } = await opened.get(`/?item=${id}`);

@@ -252,7 +252,10 @@ describe("an attempt", () => {
     const refused = the((await opened.show()).dom, "#about .refusal");
     expect(textOf(refused)).toBe("Your receiver did not accept attempt 1: 401 signature_mismatch.");
     expect(attr(refused, "class")).toBe("refusal bad");
-    await opened.control(`POST deliveries/${opened.id}/send`, { times: 1, tamper: "missing" });
+    await opened.control(`POST deliveries/${opened.id}/send`, {
+      times: 1,
+      tamper: "missing_header",
+    });
     await opened.settle();
     const tampered = the((await opened.show()).dom, "#about .refusal");
     expect(textOf(tampered)).toContain("Your receiver did not accept the tampered attempt 2: 401");

@@ -38,7 +38,7 @@ describe("GET deliveries/{id}/attempts/{n}/curl", () => {
     expect(again && sent(again)).toEqual(first && sent(first));
   });
 
-  testPosix.each(["missing", "duplicate_header", "flipped_byte", "reserialized"])(
+  testPosix.each(["missing_header", "duplicate_header", "flipped_byte", "reserialized"])(
     "repeats an attempt that was tampered with (%s)",
     async (tamper) => {
       const { control, endpoint, send, settle } = await open();

@@ -308,7 +308,9 @@ describe("a finding", () => {
     await sandbox.send();
     await sandbox.settle();
     const deliveries = (await sandbox.control("GET timeline")).body.data[0]?.events[0]?.deliveries;
-    await sandbox.control(`POST deliveries/${deliveries?.[0]?.id}/send`, { tamper: "missing" });
+    await sandbox.control(`POST deliveries/${deliveries?.[0]?.id}/send`, {
+      tamper: "missing_header",
+    });
     await sandbox.settle();
     await sandbox.control("POST faults", { target: id, kind: "refused" });
     await sandbox.control(`POST deliveries/${deliveries?.[0]?.id}/send`);

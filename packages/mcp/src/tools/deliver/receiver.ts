@@ -154,8 +154,8 @@ const tampers: Readonly<Record<DeliveryTamper, Tampering>> = {
     (delivery) => tamper.wrongSecret(delivery),
   ],
   flipped_byte: ["altered_body_accepted", "a delivery with a changed byte", tamper.flippedByte],
-  no_prefix: ["prefix_not_checked", "a signature without sha256=", tamper.missingPrefix],
-  missing: [
+  missing_prefix: ["prefix_not_checked", "a signature without sha256=", tamper.missingPrefix],
+  missing_header: [
     "unsigned_accepted",
     "a delivery without a signature",
     (delivery) => tamper.missingHeader(delivery),
