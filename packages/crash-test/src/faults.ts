@@ -40,7 +40,7 @@ export function readFaults(text: string): readonly Fault[] | undefined {
     return isFaultKind(kind) ? [{ kind, point: Number(point) }] : [];
   });
   const areOrdered = faults.every(
-    (fault, at) => at === 0 || fault.point > Number(faults[at - 1]?.point),
+    (fault, index) => index === 0 || fault.point > Number(faults[index - 1]?.point),
   );
   return faults.length === parts.length && areOrdered ? faults : undefined;
 }

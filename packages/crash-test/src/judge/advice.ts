@@ -48,9 +48,10 @@ const isUnawaited = ({ normal, history, crossings, expected }: Case) =>
   crossings.some((crossing) => outlives(history, crossing));
 
 function outlives({ attempts }: History, { attempt, settledMs, issuedMs }: Crossing): boolean {
-  const made = attempt === undefined ? undefined : attempts[attempt];
-  if (made?.endedMs === undefined || made.status === undefined || made.status >= 300) return false;
-  return issuedMs > made.endedMs || settledMs === undefined || settledMs > made.endedMs;
+  const delivery = attempt === undefined ? undefined : attempts[attempt];
+  if (delivery?.endedMs === undefined || delivery.status === undefined || delivery.status >= 300)
+    return false;
+  return issuedMs > delivery.endedMs || settledMs === undefined || settledMs > delivery.endedMs;
 }
 
 const isSwallowed = ({ crossings, history: { attempts } }: Case) =>
@@ -94,7 +95,9 @@ const waitsForItsOwn = ({ history: { crossings } }: Case) =>
 
 /** Returns the number of calls without a fault: those of the event, or of all events if the event is unknown. */
 const callsIn = ({ normal, event, expected: { undisturbed } }: Case): number =>
-  normal.filter((one) => event === undefined || factsOf(undisturbed).eventOf(one) === event).length;
+  normal.filter(
+    (crossing) => event === undefined || factsOf(undisturbed).eventOf(crossing) === event,
+  ).length;
 
 /** Describes the key that a call needs. Several calls of one event need different keys; otherwise they count as one. */
 const keyFor = (subject: Case): string =>
@@ -224,13 +227,13 @@ function lostRules(): readonly Rule[] {
 
 /** Describes the probable reason why a run ended early: the reply to its last call, or a value in the process. */
 function causeOf({ history, effect, event }: Case): string {
-  const at = history.attempts.findIndex(
+  const ended = history.attempts.findIndex(
     (attempt, index) =>
       attempt.event === (event ?? attempt.event) && factsOf(history).endsBefore(index, effect),
   );
-  if (at === -1) return "";
+  if (ended === -1) return "";
   const last = history.crossings.findLast(
-    ({ attempt, kind }) => attempt === at && kind !== "store",
+    ({ attempt, kind }) => attempt === ended && kind !== "store",
   );
   if (!last)
     return " without another call, so the cause is probably a value in memory or in `context`";
@@ -277,17 +280,18 @@ export function sourceOf(
 ): string | undefined {
   const occurrences = factsOf(history)
     .effects(effect)
-    .filter((one) => event === undefined || one.event === event);
+    .filter((occurrence) => event === undefined || occurrence.event === event);
   const last = occurrences.at(-1)?.crossing;
   const repeated =
     kind === "duplicate" && last !== undefined ? history.crossings[last - 1] : undefined;
-  const made = [
+  const crossings = [
     ...(repeated ? [repeated] : []),
     ...factsOf(undisturbed).crossings(effect),
     ...factsOf(history).crossings(effect),
   ];
   return (
-    made.find(({ source }) => source !== undefined)?.source ?? onlyStatement(undisturbed)?.source
+    crossings.find(({ source }) => source !== undefined)?.source ??
+    onlyStatement(undisturbed)?.source
   );
 }
 

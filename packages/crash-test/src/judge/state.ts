@@ -22,10 +22,10 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Returns the paths at which two undisturbed states differ. The order of rows does not count. */
-export function maskOf(one: WorldState, other: WorldState): Mask {
+export function maskOf(first: WorldState, second: WorldState): Mask {
   const pairs = [
-    ["tables", one.tables, other.tables],
-    ["observed", one.observed, other.observed],
+    ["tables", first.tables, second.tables],
+    ["observed", first.observed, second.observed],
   ] as const;
   const paths = pairs.flatMap(([path, left, right]) =>
     namesOf(left, right).flatMap((name) => {
@@ -48,7 +48,7 @@ const namesOf = (left: Values, right: Values): readonly string[] => [
 /** Returns the paths at which two values differ. */
 function differences(path: string, left: unknown, right: unknown): readonly string[] {
   if (Array.isArray(left) && Array.isArray(right) && left.length === right.length) {
-    return left.flatMap((value, at) => differences(path, value, right[at]));
+    return left.flatMap((value, index) => differences(path, value, right[index]));
   }
   if (isObject(left) && isObject(right)) {
     return namesOf(left, right).flatMap((name) =>
@@ -73,8 +73,8 @@ function differencesOfRows(
   if (left.length !== right.length) return [path];
   const [ones, others] = unequal(left, right);
   if (ones.length > mostCompared) return differences(path, ones, others);
-  return ones.flatMap((one) => {
-    const all = others.map((other) => [...new Set(differences(path, one, other))]);
+  return ones.flatMap((row) => {
+    const all = others.map((other) => [...new Set(differences(path, row, other))]);
     const least = Math.min(...all.map(({ length }) => length));
     const nearest = all.filter(({ length }) => length === least);
     others.splice(
@@ -136,9 +136,9 @@ export function partsOf({ tables, observed }: WorldState, mask: Mask): Parts {
 export function without(rows: readonly string[], others: readonly string[]): readonly string[] {
   const left = [...others];
   return rows.filter((row) => {
-    const at = left.indexOf(row);
-    if (at === -1) return true;
-    left.splice(at, 1);
+    const index = left.indexOf(row);
+    if (index === -1) return true;
+    left.splice(index, 1);
     return false;
   });
 }

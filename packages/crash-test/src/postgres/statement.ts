@@ -26,8 +26,10 @@ export function factsOfStatement(sql: string): StatementFacts {
   const effects = [...new Set(tables.flatMap(({ written }) => written.map(({ table }) => table)))];
   const reads = [...new Set(tables.flatMap(({ read }) => read))];
   // Without a statement that writes a table, uses `begin` as the name, even if statements that only read come with it.
-  const ofTables = statements.find((_one, at) => Number(tables[at]?.written.length) > 0);
-  const own = begins ? statements[0] : statements.find((one) => endOf(one) === undefined);
+  const ofTables = statements.find((_tokens, index) => Number(tables[index]?.written.length) > 0);
+  const own = begins
+    ? statements[0]
+    : statements.find((statement) => endOf(statement) === undefined);
   const main = ofTables ?? own;
   return {
     name: nameOf(main ?? statements[0]),

@@ -23,50 +23,53 @@ const afterTable: ReadonlySet<string> = new Set(
 export function tablesIn(statement: readonly Token[]): Tables {
   const written: { readonly verb: string; readonly table: string }[] = [];
   const read: string[] = [];
-  const wordAt = (at: number) => wordIn(statement, at);
+  const wordAt = (position: number) => wordIn(statement, position);
   const isCopy = wordAt(0) === "copy";
   const defined = definedIn(statement);
   /** For each open parenthesis, whether it encloses the arguments of a function in {@link withFrom}. */
   const open: boolean[] = [];
 
-  for (let at = 0; at < statement.length; at += 1) {
-    const { kind, text } = statement[at] ?? {};
-    if (kind === "other" && text === "(") open.push(withFrom.has(wordAt(at - 1) ?? ""));
+  for (let position = 0; position < statement.length; position += 1) {
+    const { kind, text } = statement[position] ?? {};
+    if (kind === "other" && text === "(") open.push(withFrom.has(wordAt(position - 1) ?? ""));
     if (kind === "other" && text === ")") open.pop();
-    if (kind === "word") visit(text ?? "", at);
+    if (kind === "word") visit(text ?? "", position);
   }
   return { written, read: [...new Set(read)].filter((table) => !defined.has(table)) };
 
-  function visit(word: string, at: number): void {
-    const before = wordAt(at - 1) ?? "";
+  function visit(word: string, position: number): void {
+    const before = wordAt(position - 1) ?? "";
     if (ofTrigger.has(before)) return;
-    if ((word === "insert" || word === "merge") && wordAt(at + 1) === "into") {
-      write(`${word} into`, at + 2);
-    } else if (word === "delete" && wordAt(at + 1) === "from") write("delete from", at + 2);
-    else if (word === "update" && !beforeClause.has(before)) write("update", at + 1);
+    if ((word === "insert" || word === "merge") && wordAt(position + 1) === "into") {
+      write(`${word} into`, position + 2);
+    } else if (word === "delete" && wordAt(position + 1) === "from")
+      write("delete from", position + 2);
+    else if (word === "update" && !beforeClause.has(before)) write("update", position + 1);
     else if (word === "truncate")
-      writeAll("truncate", wordAt(at + 1) === "table" ? at + 2 : at + 1);
-    else if (word === "copy" && at === 0) copy();
+      writeAll("truncate", wordAt(position + 1) === "table" ? position + 2 : position + 1);
+    else if (word === "copy" && position === 0) copy();
     else if (word === "from" && (before === "distinct" || before === "delete" || isCopy)) {
       // Skips `is distinct from`, and `delete from` and `copy … from`, which are handled above. Only the `from` in the
       // subquery of a `copy` names tables that are read.
-      if (isCopy && open.length > 0) readAll(at + 1);
-    } else if (word === "from" && open.at(-1) !== true) readAll(at + 1);
-    else if (word === "join" || word === "using") readOne(at + 1);
+      if (isCopy && open.length > 0) readAll(position + 1);
+    } else if (word === "from" && open.at(-1) !== true) readAll(position + 1);
+    else if (word === "join" || word === "using") readOne(position + 1);
   }
 
   function copy(): void {
-    const found = nameIn(statement, 1);
-    if (!found) return;
-    const from = statement.findIndex((_token, at) => at >= found.end && wordAt(at) === "from");
-    if (from === -1) read.push(found.name);
-    else written.push({ verb: "copy", table: found.name });
+    const table = nameIn(statement, 1);
+    if (!table) return;
+    const from = statement.findIndex(
+      (_token, position) => position >= table.end && wordAt(position) === "from",
+    );
+    if (from === -1) read.push(table.name);
+    else written.push({ verb: "copy", table: table.name });
   }
 
-  function write(verb: string, at: number): number | undefined {
-    const found = nameIn(statement, wordAt(at) === "only" ? at + 1 : at);
-    if (found) written.push({ verb, table: found.name });
-    return found?.end;
+  function write(verb: string, position: number): number | undefined {
+    const table = nameIn(statement, wordAt(position) === "only" ? position + 1 : position);
+    if (table) written.push({ verb, table: table.name });
+    return table?.end;
   }
 
   function writeAll(verb: string, first: number): void {
@@ -75,13 +78,13 @@ export function tablesIn(statement: readonly Token[]): Tables {
   }
 
   function readOne(first: number): number | undefined {
-    const found = nameIn(
+    const table = nameIn(
       statement,
       wordAt(first) === "only" || wordAt(first) === "lateral" ? first + 1 : first,
     );
-    if (!found || statement[found.end]?.text === "(") return undefined;
-    read.push(found.name);
-    return found.end;
+    if (!table || statement[table.end]?.text === "(") return undefined;
+    read.push(table.name);
+    return table.end;
   }
 
   function readAll(first: number): void {
@@ -97,34 +100,35 @@ export function tablesIn(statement: readonly Token[]): Tables {
   }
 }
 
-function wordIn(statement: readonly Token[], at: number): string | undefined {
-  const token = statement[at];
+function wordIn(statement: readonly Token[], position: number): string | undefined {
+  const token = statement[position];
   return token?.kind === "word" ? token.text : undefined;
 }
 
 /** Reads the name at a position, with its schema unless that is `public`. Returns undefined if there is no name. */
 function nameIn(
   statement: readonly Token[],
-  at: number,
+  position: number,
 ): { readonly name: string; readonly end: number } | undefined {
-  const [first, dot, second] = statement.slice(at, at + 3);
+  const [first, dot, second] = statement.slice(position, position + 3);
   if (!first || first.kind === "other") return undefined;
   if (first.kind === "word" && (first.text === "select" || afterTable.has(first.text))) {
     return undefined;
   }
   if (dot?.text !== "." || !second || second.kind === "other") {
-    return { name: first.text, end: at + 1 };
+    return { name: first.text, end: position + 1 };
   }
   const name = first.text === "public" ? second.text : `${first.text}.${second.text}`;
-  return { name, end: at + 3 };
+  return { name, end: position + 3 };
 }
 
 /** Returns the names of the tables that a statement defines in `with`. */
 function definedIn(statement: readonly Token[]): ReadonlySet<string> {
-  if (!statement.some((_token, at) => wordIn(statement, at) === "with")) return new Set();
-  const names = statement.flatMap(({ kind, text }, at) => {
+  if (!statement.some((_token, position) => wordIn(statement, position) === "with"))
+    return new Set();
+  const names = statement.flatMap(({ kind, text }, position) => {
     if (kind === "other" || text === "as") return [];
-    let end = at + 1;
+    let end = position + 1;
     if (statement[end]?.text === "(") {
       while (end < statement.length && statement[end]?.text !== ")") end += 1;
       end += 1;

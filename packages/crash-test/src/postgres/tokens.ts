@@ -17,23 +17,23 @@ const other = /\$\d+|\d[\d.]*|[\s\S]/uy;
 /** Splits an SQL text into tokens as PostgreSQL does. */
 export function tokensOf(sql: string): readonly Token[] {
   const tokens: Token[] = [];
-  let at = 0;
+  let offset = 0;
   const take = (pattern: RegExp): RegExpExecArray | undefined => {
-    pattern.lastIndex = at;
+    pattern.lastIndex = offset;
     const match = pattern.exec(sql) ?? undefined;
-    if (match) at += match[0].length;
+    if (match) offset += match[0].length;
     return match;
   };
-  while (at < sql.length) {
+  while (offset < sql.length) {
     if (take(space)) continue;
-    if (sql.startsWith("/*", at)) {
-      at = endOfComment(sql, at);
+    if (sql.startsWith("/*", offset)) {
+      offset = endOfComment(sql, offset);
       continue;
     }
     const quote = take(dollarQuote);
     if (quote) {
-      const end = sql.indexOf(quote[0], at);
-      at = end === -1 ? sql.length : end + quote[0].length;
+      const end = sql.indexOf(quote[0], offset);
+      offset = end === -1 ? sql.length : end + quote[0].length;
     }
     if (quote || take(escapeString) || take(string)) {
       tokens.push({ kind: "other", text: "''" });

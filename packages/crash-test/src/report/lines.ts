@@ -20,7 +20,9 @@ export function linesOf(
   const facts = factsOf(history);
   const normal = factsOf(undisturbed);
   const refused = new Set(
-    attempts.flatMap((attempt, at) => (isRefused(history, facts, attempt, at) ? [at] : [])),
+    attempts.flatMap((attempt, index) =>
+      isRefused(history, facts, attempt, index) ? [index] : [],
+    ),
   );
   let skipped: Attempt[] = [];
   const marks = numbered(facts, effect, normal);
@@ -104,16 +106,16 @@ export function linesOf(
     }
   }
 
-  function earlyEnd(at: number, { event }: Attempt): string | undefined {
+  function earlyEnd(index: number, { event }: Attempt): string | undefined {
     if (effect === undefined || !reached.has(event)) return undefined;
-    return facts.endsBefore(at, effect) ? `ended before ${effect}` : undefined;
+    return facts.endsBefore(index, effect) ? `ended before ${effect}` : undefined;
   }
 }
 
 const crossingAt = (crossings: readonly Crossing[], n: number): Crossing => {
-  const found = crossings[n - 1];
-  if (!found) throw new Error(`The history has no crossing ${n}.`);
-  return found;
+  const crossing = crossings[n - 1];
+  if (!crossing) throw new Error(`The history has no crossing ${n}.`);
+  return crossing;
 };
 
 /** Names the other side of a crossing. Adds `()` to a service that has the name of another lane: `sender`, `A`. */
@@ -128,13 +130,15 @@ function laneOf({ kind, name }: Crossing): string {
  * Returns whether an attempt, not a copy, only called the store, and was refused as `in_flight` or with the same result
  * as the event's attempt before it.
  */
-function isRefused({ attempts }: History, facts: Facts, attempt: Attempt, at: number): boolean {
+function isRefused({ attempts }: History, facts: Facts, attempt: Attempt, index: number): boolean {
   const { event, status, code, isCopy } = attempt;
   if (isCopy || status === undefined || status < 300) return false;
-  const before = attempts.slice(0, at).findLast((one) => one.event === event && !one.isCopy);
+  const before = attempts
+    .slice(0, index)
+    .findLast((earlier) => earlier.event === event && !earlier.isCopy);
   const isRepeated = before?.status === status && before.code === code;
   if (!isRepeated && code !== "in_flight") return false;
-  return facts.ofAttempt(at).every(({ kind }) => kind === "store");
+  return facts.ofAttempt(index).every(({ kind }) => kind === "store");
 }
 
 function skippedText(skipped: readonly Attempt[]): string {

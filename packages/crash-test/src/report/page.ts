@@ -33,7 +33,7 @@ export function pageOf(page: ReportPage, words: Words = functionWords): string {
 ${findings.length > 1 ? `<ol class="index">${findings.map(linkHtml).join("")}</ol>` : ""}
 ${factsHtml(report)}
 </header>
-${findings.map((finding, at) => findingHtml(finding, at, page, words)).join("\n")}
+${findings.map((finding, index) => findingHtml(finding, index, page, words)).join("\n")}
 <section class="panel" aria-labelledby="grid">
 <h2 id="grid">One fault at each point</h2>
 <p class="note">Each result links to the history with this one fault.</p>
@@ -64,8 +64,8 @@ const nameOf = ({ kind, effect }: Finding): string => `${kindText(kind)} ${effec
 const sourceHtml = ({ source }: Finding): string =>
   source === undefined ? "" : ` <code class="source">${textHtml(source)}</code>`;
 
-const linkHtml = (finding: Finding, at: number): string =>
-  `<li>${iconHtml("bad")} <a href="#finding-${at + 1}">${textHtml(nameOf(finding))}</a>${sourceHtml(finding)}</li>`;
+const linkHtml = (finding: Finding, index: number): string =>
+  `<li>${iconHtml("bad")} <a href="#finding-${index + 1}">${textHtml(nameOf(finding))}</a>${sourceHtml(finding)}</li>`;
 
 /** Returns the list of facts that limit the meaning of the report. */
 function factsHtml(report: CrashTestReport): string {
@@ -91,12 +91,12 @@ function factsHtml(report: CrashTestReport): string {
 
 function findingHtml(
   finding: Finding,
-  at: number,
+  index: number,
   { report, undisturbed }: ReportPage,
   words: Words,
 ): string {
   const { effect, history, repeat, cells } = finding;
-  const id = `finding-${at + 1}`;
+  const id = `finding-${index + 1}`;
   const normal = undisturbed.map((line) => withEffect(line, effect));
   const lane = [...history, ...undisturbed].find(({ effects }) => effects?.includes(effect))?.to;
   const again = repeat === "" ? "" : ` Repeat it: <code>${textHtml(words.repeat(repeat))}</code>`;

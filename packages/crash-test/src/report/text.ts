@@ -94,8 +94,8 @@ export function triedText(
 ): readonly string[] {
   const { findings, accepted, tried, points, seed } = report;
   const [first] = tried;
-  const levels = tried.map(({ run, of, faults }, at) =>
-    at === 0
+  const levels = tried.map(({ run, of, faults }, index) =>
+    index === 0
       ? `${number(run)} of ${number(of)} with one fault, at ${number(points)} points`
       : `${number(run)} of ${number(of)} with ${counts[faults]}${isSampled({ run, of, faults }) ? ` (seed ${seed})` : ""}`,
   );

@@ -67,12 +67,12 @@ export class Collection {
 }
 
 /** Returns whether to report the first of two histories: the one with fewer faults, earlier kinds, or fewer steps. */
-function isShorter(one: Found, other: Found): boolean {
-  const [faults, others] = [one.history.faults, other.history.faults];
+function isShorter(left: Found, right: Found): boolean {
+  const [faults, others] = [left.history.faults, right.history.faults];
   if (faults.length !== others.length) return faults.length < others.length;
-  for (const [at, { kind }] of faults.entries()) {
-    const difference = faultKinds.indexOf(kind) - faultKinds.indexOf(others[at]?.kind ?? kind);
+  for (const [index, { kind }] of faults.entries()) {
+    const difference = faultKinds.indexOf(kind) - faultKinds.indexOf(others[index]?.kind ?? kind);
     if (difference !== 0) return difference < 0;
   }
-  return one.history.steps.length < other.history.steps.length;
+  return left.history.steps.length < right.history.steps.length;
 }

@@ -18,30 +18,30 @@ export function extensionsOf(
   kinds: readonly FaultKind[] = faultKinds,
 ): readonly (readonly Fault[])[] {
   const last = faults.at(-1)?.point ?? 0;
-  const found: (readonly Fault[])[] = [];
+  const extensions: (readonly Fault[])[] = [];
   for (let point = last + 1; point <= crossings.length * 2; point += 1) {
     const { crossing: n, isAfter } = placeOf(point);
     const crossing = crossings[n - 1];
     if (!crossing || (isAfter && crossing.executedMs === undefined)) continue;
     for (const kind of faultKinds) {
       const isWanted = kinds.includes(kind) && canHappen(kind, isAfter, crossing);
-      if (isWanted) found.push([...faults, { kind, point }]);
+      if (isWanted) extensions.push([...faults, { kind, point }]);
     }
   }
-  return found;
+  return extensions;
 }
 
 /** Selects `count` items, the same items for the same seed, and keeps their order. */
 export function sample<Item>(items: readonly Item[], count: number, seed: number): readonly Item[] {
   if (items.length <= count) return items;
   const random = randomOf(seed);
-  const places = items.map((_item, at) => at);
-  for (let at = 0; at < count; at += 1) {
-    const other = at + Math.floor(random() * (places.length - at));
-    [places[at], places[other]] = [places[other] ?? 0, places[at] ?? 0];
+  const places = items.map((_item, index) => index);
+  for (let index = 0; index < count; index += 1) {
+    const other = index + Math.floor(random() * (places.length - index));
+    [places[index], places[other]] = [places[other] ?? 0, places[index] ?? 0];
   }
   const selected = new Set(places.slice(0, count));
-  return items.filter((_item, at) => selected.has(at));
+  return items.filter((_item, index) => selected.has(index));
 }
 
 /** Returns a function that generates random numbers from 0 to below 1 (mulberry32), the same for the same seed. */

@@ -24,7 +24,7 @@ export async function search(runner: Runner, options: SearchOptions): Promise<Re
   const only = options.only === undefined ? undefined : faultsIn(options.only, words);
   const expected = await runUndisturbed(runner, options);
   const { undisturbed } = expected;
-  const found = new Collection(undisturbed);
+  const collection = new Collection(undisturbed);
   const tried: { -readonly [Name in keyof Tried]: Tried[Name] }[] = [];
   const unseen = new Set(undisturbed.unseen);
   const notReached: string[] = [];
@@ -32,16 +32,16 @@ export async function search(runner: Runner, options: SearchOptions): Promise<Re
   const worlds = new Set<string>();
 
   if (undisturbed.isReal) return pageWith([], []);
-  found.add(undisturbed, withoutFaults(expected));
+  collection.add(undisturbed, withoutFaults(expected));
   try {
     if (only) {
       await runLevel([only], false);
       if (notReached.length > 0) throw notReachedError(notReached, words);
-    } else if (found.names.length === 0) await runLevels();
+    } else if (collection.names.length === 0) await runLevels();
     return await finished();
   } catch (error) {
-    if (!(error instanceof CrashTestError) && found.names.length > 0) {
-      options.onEndedEarly?.(pageWith(findingsSoFar(found, expected), [], [endedEarly]));
+    if (!(error instanceof CrashTestError) && collection.names.length > 0) {
+      options.onEndedEarly?.(pageWith(findingsSoFar(collection, expected), [], [endedEarly]));
     }
     throw error;
   }
@@ -55,7 +55,7 @@ export async function search(runner: Runner, options: SearchOptions): Promise<Re
       if (level > 1) left -= chosen.length;
       tried.push({ faults: level, run: 0, of: all.length });
       const next = await runLevel(chosen, level < options.maxFaults);
-      const hasNew = found.names.some((name) => !options.accept.includes(name));
+      const hasNew = collection.names.some((name) => !options.accept.includes(name));
       bases = hasNew ? [] : next;
     }
   }
@@ -66,16 +66,16 @@ export async function search(runner: Runner, options: SearchOptions): Promise<Re
     isFollowed: boolean,
   ): Promise<readonly Base[]> {
     const next: Base[] = [];
-    for (const [at, faults] of all.entries()) {
+    for (const [index, faults] of all.entries()) {
       const history = await runner.run(faults);
       const level = tried.at(-1);
       if (level) level.run += 1;
-      options.onHistory?.(at + 1, all.length);
+      options.onHistory?.(index + 1, all.length);
       for (const access of history.unseen) unseen.add(access);
       const isReached = history.notReached === undefined;
       if (!isReached) notReached.push(writeFaults(faults));
       const deviations = isReached ? deviationsOf(history, expected) : [];
-      found.add(history, deviations);
+      collection.add(history, deviations);
       const { worldAtDeath: world } = history;
       const isKnown = world !== undefined && worlds.has(world);
       const isBase = isFollowed && isReached && deviations.length === 0 && !isKnown;
@@ -86,7 +86,7 @@ export async function search(runner: Runner, options: SearchOptions): Promise<Re
   }
 
   async function finished(): Promise<ReportPage> {
-    const { findings, unsteady } = await confirmed(runner, options, expected, found);
+    const { findings, unsteady } = await confirmed(runner, options, expected, collection);
     // Throws only if all findings are accepted, because others are more important than names that do not occur.
     const unused = only ? [] : unusedText(options.accept, findings, words);
     if (unused.length > 0 && findings.every(isAccepted(options))) {
@@ -103,7 +103,7 @@ export async function search(runner: Runner, options: SearchOptions): Promise<Re
   ): ReportPage {
     const report = {
       ...partsKnownFrom(expected, options),
-      findings: findings.filter((one) => !isAccepted(options)(one)),
+      findings: findings.filter((finding) => !isAccepted(options)(finding)),
       accepted: findings.filter(isAccepted(options)),
       tried,
       notReached,
@@ -115,7 +115,7 @@ export async function search(runner: Runner, options: SearchOptions): Promise<Re
       report: { ...report, text },
       undisturbed: linesOf(undisturbed),
       points: undisturbed.crossings.map(({ name }) => name),
-      cells: found.cells,
+      cells: collection.cells,
     };
   }
 }
@@ -125,14 +125,14 @@ async function confirmed(
   runner: Runner,
   options: SearchOptions,
   expected: Expected,
-  found: Collection,
+  collection: Collection,
 ) {
   const findings: Finding[] = [];
   const unsteady: string[] = [];
-  for (const [name, longest] of found.shortest) {
+  for (const [name, longest] of collection.shortest) {
     const shortest = await shrunk(runner, expected, longest);
     const again = await repeats(runner, options, expected, shortest);
-    if (again) findings.push(findingOf(shortest, again, expected, found.placesOf(name)));
+    if (again) findings.push(findingOf(shortest, again, expected, collection.placesOf(name)));
     else unsteady.push(`${name}: ${writeFaults(shortest.history.faults)}`);
   }
   return { findings, unsteady };
@@ -160,9 +160,9 @@ const isAccepted =
     accept.includes(`${kind} ${effect}`);
 
 /** Returns the findings so far, without running their histories again. */
-const findingsSoFar = (found: Collection, expected: Expected): readonly Finding[] =>
-  Array.from(found.shortest, ([name, one]) =>
-    findingOf(one, one.history, expected, found.placesOf(name)),
+const findingsSoFar = (collection: Collection, expected: Expected): readonly Finding[] =>
+  Array.from(collection.shortest, ([name, found]) =>
+    findingOf(found, found.history, expected, collection.placesOf(name)),
   );
 
 const endedEarly = "The test ended early, so these findings were not run again.";
@@ -193,7 +193,7 @@ async function shrunk(runner: Runner, expected: Expected, found: Found): Promise
   for (const removed of faults) {
     const history = await runner.run(faults.filter((fault) => fault !== removed));
     const same = deviationsOf(history, expected).find(
-      (one) => nameOf(one) === nameOf(found.deviation),
+      (deviation) => nameOf(deviation) === nameOf(found.deviation),
     );
     if (same) return shrunk(runner, expected, { history, deviation: same });
   }
@@ -231,8 +231,8 @@ async function repeats(
   { history, deviation }: Found,
 ): Promise<History | undefined> {
   let last: History | undefined;
-  const written = (one: History) =>
-    writtenLines(linesOf(one, expected.undisturbed, deviation.effect));
+  const written = (run: History) =>
+    writtenLines(linesOf(run, expected.undisturbed, deviation.effect));
   for (let run = isExact ? 1 : 2; run > 0; run -= 1) {
     const again = await runner.run(history.faults, isExact ? "traced" : undefined);
     last = again;
@@ -248,7 +248,7 @@ async function repeats(
       history.faults.length === 0
         ? withoutFaults({ ...expected, undisturbed: again })
         : deviationsOf(again, expected);
-    if (!deviations.some((one) => nameOf(one) === nameOf(deviation))) return undefined;
+    if (!deviations.some((other) => nameOf(other) === nameOf(deviation))) return undefined;
   }
   return last;
 }
@@ -289,7 +289,7 @@ function unusedText(
 function keyedEffects({ calls, crossings }: History): readonly string[] {
   const keyed = calls.filter(({ crossing }) => crossings[crossing - 1]?.key !== undefined);
   return [...new Set(keyed.map(({ name }) => name))].map((name) => {
-    const all = keyed.filter((one) => one.name === name);
+    const all = keyed.filter((call) => call.name === name);
     const keys = new Set(all.map(({ key }) => key)).size;
     if (keys === all.length) return name;
     return `${name} (${all.length} calls with ${keys} ${keys === 1 ? "key" : "keys"}: calls with the same key count as one)`;

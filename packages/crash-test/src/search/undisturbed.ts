@@ -66,7 +66,7 @@ export async function runUndisturbed(runner: Runner, options: SearchOptions): Pr
  */
 function assertProcessed(history: History, { events, isExact }: SearchOptions): void {
   for (const [event, type] of events.entries()) {
-    const attempts = history.attempts.filter((one) => one.event === event);
+    const attempts = history.attempts.filter((attempt) => attempt.event === event);
     const codes = new Set(attempts.map(({ code }) => code));
     const hints = hintsFor(history, event);
     if (isExact && codes.has("ignored")) {
@@ -118,8 +118,8 @@ export function withoutFaults({ undisturbed: history }: Expected): readonly Devi
         (attempts.get(event) ?? new Set()).add(history.crossings[crossing - 1]?.attempt),
       );
     }
-    return Array.from(attempts).flatMap(([event, made]): readonly Deviation[] =>
-      event !== undefined && made.size > 1 ? [{ kind: "duplicate", effect, event }] : [],
+    return Array.from(attempts).flatMap(([event, makers]): readonly Deviation[] =>
+      event !== undefined && makers.size > 1 ? [{ kind: "duplicate", effect, event }] : [],
     );
   });
   return [
@@ -175,15 +175,15 @@ export function assertSame(
   unseen: readonly string[],
 ): void {
   const length = Math.max(first.length, second.length);
-  const at = Array.from({ length }, (_none, place) => place).find(
+  const index = Array.from({ length }, (_none, place) => place).find(
     (place) => first[place] !== second[place],
   );
-  if (at === undefined) return;
+  if (index === undefined) return;
   throw errorOf("nondeterministic", {
     problem:
       "The same history was run twice with different results, so findings could not be repeated. The first line that differs:",
     lines: [first, second].map(
-      (lines, run) => `${name}run ${run + 1}: ${lines[at] ?? "no further line"}`,
+      (lines, run) => `${name}run ${run + 1}: ${lines[index] ?? "no further line"}`,
     ),
     hints: [
       "The code probably uses random numbers, the time, a file or module-level state that the crash test does not control. Use `Math.random`, the global `crypto.randomUUID`, `Date` or `world.clock`, and create state in the function `receiver`.",

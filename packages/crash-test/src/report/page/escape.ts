@@ -42,5 +42,5 @@ export const plainHtml = (text: string): string =>
 export const sentenceHtml = (text: string): string =>
   text
     .split("`")
-    .map((part, at) => (at % 2 === 1 ? `<code>${textHtml(part)}</code>` : textHtml(part)))
+    .map((part, index) => (index % 2 === 1 ? `<code>${textHtml(part)}</code>` : textHtml(part)))
     .join("");

@@ -56,10 +56,10 @@ export function gridHtml(page: ReportPage): string {
     const state = stateOf(cell, accepted);
     return `<td class="${state.shape}"><a href="#${anchorOf(cell)}">${stateHtml(state)}</a></td>`;
   };
-  const rows = points.flatMap((name, at) =>
-    [at * 2 + 1, at * 2 + 2].map((point) => {
+  const rows = points.flatMap((name, index) =>
+    [index * 2 + 1, index * 2 + 2].map((point) => {
       const isFirst = point % 2 === 1;
-      const crossing = `<th scope="rowgroup" rowspan="2"><span class="note">${at + 1}.</span> ${textHtml(name)}</th>`;
+      const crossing = `<th scope="rowgroup" rowspan="2"><span class="note">${index + 1}.</span> ${textHtml(name)}</th>`;
       const row = `${isFirst ? crossing : ""}<th scope="row">${placeText(point)} <span class="note">@${point}</span></th>`;
       const tds = kinds.map((kind) => cellHtml(kind, point)).join("");
       return `${isFirst ? "<tbody>\n" : ""}<tr>${row}${tds}</tr>${isFirst ? "" : "\n</tbody>"}`;

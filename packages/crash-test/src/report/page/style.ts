@@ -76,7 +76,7 @@ dd li::before { content: "– "; color: var(--ink-3); }
 }
 
 /* timeline: time, lanes, text; below each other in a narrow box */
-${Array.from({ length: 12 }, (_empty, at) => `.lanes-${at + 1} { --lanes: ${at + 1}; }`).join("\n")}
+${Array.from({ length: 12 }, (_empty, index) => `.lanes-${index + 1} { --lanes: ${index + 1}; }`).join("\n")}
 .history { --lane: clamp(3.875rem, 8cqi, 5.5rem); --width: calc(var(--lanes) * var(--lane)); min-width: calc(var(--width) + 14rem); font-size: 0.8125rem; }
 .lane-names { display: flex; width: var(--width); margin-left: 3rem; padding: 0.25rem 0; font-size: 0.6875rem; line-height: 1rem; font-weight: 600; color: var(--ink-2); }
 .lane-names span { flex: 1 1 0; min-width: 0; padding: 0 0.125rem; text-align: center; align-self: end; }

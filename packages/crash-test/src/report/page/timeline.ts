@@ -42,7 +42,7 @@ export function timelineHtml(
   finding?: { readonly result: Finding; readonly lane: string | undefined },
 ): string {
   const head = lanes.map((lane) => `<span>${laneHtml(lane)}</span>`).join("");
-  const rows = lines.map((line, at) => rowHtml(line, picture(at), lines[at - 1]));
+  const rows = lines.map((line, row) => rowHtml(line, picture(row), lines[row - 1]));
   if (finding) rows.push(resultHtml(finding.result, resultPicture(finding.lane)));
   return `<div class="history lanes-${Math.min(lanes.length, 12)}">
 <div class="lane-names" aria-hidden="true">${head}</div>
@@ -51,25 +51,25 @@ ${rows.join("\n")}
 </ol>
 </div>`;
 
-  function picture(at: number): string {
-    const line = lines[at];
-    const lives = lanes.filter((lane) => isAlive(lane, at));
+  function picture(row: number): string {
+    const line = lines[row];
+    const lives = lanes.filter((lane) => isAlive(lane, row));
     return pictureHtml(lanes, lives, line ? marksOf(line, lanes) : "");
   }
 
   function resultPicture(lane: string | undefined): string {
-    const lives = lanes.filter((one) => isAlive(one, lines.length));
+    const lives = lanes.filter((other) => isAlive(other, lines.length));
     const mark = lane !== undefined && lanes.includes(lane) ? shapeAt("bad", xOf(lanes, lane)) : "";
     return pictureHtml(lanes, lives, mark);
   }
 
   /** Returns whether a lane exists at a row: a process from its first entry to its last, other lanes always. */
-  function isAlive(lane: string, at: number): boolean {
-    const made = lines.flatMap(({ who, from }, row) =>
-      who === lane || from === lane ? [row] : [],
+  function isAlive(lane: string, row: number): boolean {
+    const entries = lines.flatMap(({ who, from }, index) =>
+      who === lane || from === lane ? [index] : [],
     );
     const isProcess = lane !== "sender" && lines.some(({ who }) => who === lane);
-    return !isProcess || (at >= (made[0] ?? 0) && at <= (made.at(-1) ?? 0));
+    return !isProcess || (row >= (entries[0] ?? 0) && row <= (entries.at(-1) ?? 0));
   }
 }
 
