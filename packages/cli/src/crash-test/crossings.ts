@@ -107,15 +107,15 @@ export class Crossings {
 
   /** Numbers an exchange, and injects the fault at the point before it, if there is one. */
   async arrive(process: string, { identity, ...facts }: ExchangeFacts): Promise<Passing> {
-    const at = this.recorder.attempts.findLastIndex((attempt) => attempt.process === process);
+    const index = this.recorder.attempts.findLastIndex((attempt) => attempt.process === process);
     // A process that has had no delivery so far may be polling, so its exchanges without effects are not numbered.
-    const isIdle = at === -1 && facts.effects.length === 0;
+    const isIdle = index === -1 && facts.effects.length === 0;
     if (this.#startedAt === undefined || isIdle) return uncounted;
     const crossing = this.recorder.add({
       ...facts,
       transaction: facts.kind === "call" ? this.#open.get(process) : facts.transaction,
       process,
-      attempt: at === -1 ? undefined : at,
+      attempt: index === -1 ? undefined : index,
       issuedMs: this.#ms(),
     });
     this.#pending.add(crossing.n);

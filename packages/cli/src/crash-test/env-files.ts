@@ -59,7 +59,7 @@ const quoted = /^(["'`])((?:\\.|(?!\1)[^\\])*)\1/s;
  * value. `parseEnv` is not used, because in Node 20, it would join such a line to the next name.
  */
 function assignmentsIn(text: string): readonly { readonly name: string; readonly value: string }[] {
-  const found: { readonly name: string; readonly value: string }[] = [];
+  const assignments: { readonly name: string; readonly value: string }[] = [];
   let rest = text.replaceAll(/\r\n?/g, "\n");
   while (rest !== "") {
     const [head = "", name = ""] = start.exec(rest) ?? [];
@@ -68,8 +68,8 @@ function assignmentsIn(text: string): readonly { readonly name: string; readonly
     const skipped = inQuotes === undefined ? 0 : inQuotes.length + 2;
     const end = rest.indexOf("\n", skipped);
     const line = end < 0 ? rest : rest.slice(0, end);
-    found.push({ name, value: inQuotes ?? line.replace(/(?:^|\s)#.*/, "") });
+    assignments.push({ name, value: inQuotes ?? line.replace(/(?:^|\s)#.*/, "") });
     rest = end < 0 ? "" : rest.slice(end + 1);
   }
-  return found;
+  return assignments;
 }

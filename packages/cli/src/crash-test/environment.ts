@@ -64,14 +64,17 @@ export function addressesIn(
   { through, stub }: { readonly through: readonly string[]; readonly stub: readonly string[] },
 ): readonly Address[] {
   const named = new Set([...through, ...stub]);
-  const found = Object.entries(env).flatMap(([name, value = ""]): readonly Address[] => {
+  const present = Object.entries(env).flatMap(([name, value = ""]): readonly Address[] => {
     const shown = ofPlace.test(name) ? undefined : addressOf(name, value);
     if (shown === undefined && !named.has(name)) return [];
     const access = through.includes(name) ? "through" : stub.includes(name) ? "stub" : "unnamed";
     return [{ name, access, shown: shown ?? "…" }];
   });
   const absent = stub.filter((name) => env[name] === undefined);
-  return [...found, ...absent.map((name): Address => ({ name, access: "stub", shown: "not set" }))];
+  return [
+    ...present,
+    ...absent.map((name): Address => ({ name, access: "stub", shown: "not set" })),
+  ];
 }
 
 /**
@@ -189,7 +192,7 @@ export function proxyVariables(
   ports: readonly number[],
 ): Readonly<Record<string, string>> {
   const url = `http://127.0.0.1:${port}`;
-  const own = ports.map((one) => `127.0.0.1:${one}`).join(",");
+  const own = ports.map((ownPort) => `127.0.0.1:${ownPort}`).join(",");
   return {
     HTTP_PROXY: url,
     http_proxy: url,

@@ -68,7 +68,7 @@ export function createRunner(settings: RunnerSettings): ProcessRunner {
         unacknowledged = undefined;
         history = await runHistory(settings, faults, variant, names ?? [], {
           onWaited: () => (hasWaited = true),
-          onUnacknowledged: (one) => (unacknowledged = one),
+          onUnacknowledged: (attempt) => (unacknowledged = attempt),
         });
         if (history.notReached === undefined) break;
       }
@@ -183,7 +183,8 @@ async function runHistory(
   );
   try {
     await servers.ready();
-    if (variant === "shifted") await Promise.all(world.databases.map((one) => one.shift()));
+    if (variant === "shifted")
+      await Promise.all(world.databases.map((database) => database.shift()));
     const start = await world.read();
     const afterEvents: WorldState[] = [];
     crossings.begin();
@@ -208,7 +209,7 @@ async function runHistory(
       },
       async onInFlight(event) {
         if (mayStillRun(event, recorder.attempts, servers)) return;
-        const ended = await Promise.all(world.databases.map((one) => one.endLeases()));
+        const ended = await Promise.all(world.databases.map((database) => database.endLeases()));
         if (!ended.includes(true)) onWaited();
       },
       async onAcknowledged() {
@@ -251,7 +252,9 @@ function mayStillRun(
   attempts: History["attempts"],
   { isActive }: ReturnType<typeof createServers>,
 ): boolean {
-  const holder = attempts.findLast((one) => one.event === event && one.code !== "in_flight");
+  const holder = attempts.findLast(
+    (attempt) => attempt.event === event && attempt.code !== "in_flight",
+  );
   const hasNoResult = holder?.status === undefined || holder.code === "handler_timeout";
   return hasNoResult && isActive(holder?.process);
 }

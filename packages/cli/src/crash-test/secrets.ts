@@ -22,18 +22,18 @@ const plainName = /^[a-z]+(?:[._-][a-z]+)*$/i;
 
 /** Returns the secrets in the URLs of a value: passwords, users that are keys, and parameters. */
 function secretsIn(value: string): readonly string[] {
-  const found: string[] = [];
+  const secrets: string[] = [];
   for (const [, scheme = "", user = "", password] of value.matchAll(
     /\b([a-z][a-z0-9+.-]*):\/\/([^\s:/@?#]*)(?::([^\s/]*))?@/gi,
   )) {
     // A password that equals the user is not masked: many test databases have one, and other texts contain the name.
-    if (password && password !== user) found.push(password);
-    if (!password && (/^https?$/i.test(scheme) || !plainName.test(user))) found.push(user);
+    if (password && password !== user) secrets.push(password);
+    if (!password && (/^https?$/i.test(scheme) || !plainName.test(user))) secrets.push(user);
   }
   for (const [, name = "", text = ""] of value.matchAll(/[?&;]([^\s=&;#]+)=([^\s&;#"']+)/g)) {
-    if (secretName.test(name)) found.push(text);
+    if (secretName.test(name)) secrets.push(text);
   }
-  return found;
+  return secrets;
 }
 
 /** Masks secrets in all output: values of variables named like secrets, secrets in URLs, and secrets in `paths`. */

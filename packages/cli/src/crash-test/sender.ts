@@ -47,7 +47,7 @@ const isAcknowledged = ({ status = 0 }: AttemptResult) => status >= 200 && statu
  */
 export async function deliver(options: SendOptions): Promise<readonly boolean[]> {
   const { events, isReversed, attempt, onInFlight, onAcknowledged, signal } = options;
-  const order = events.map((_event, at) => at);
+  const order = events.map((_event, index) => index);
   if (isReversed) order.reverse();
   const sent = events.map(() => 0);
   const refused = events.map(() => 0);

@@ -181,11 +181,11 @@ const stackFrame = /^\s+(?:at \S|\.\.\. \d+ )/;
 export function lastOf(output: string): readonly string[] {
   const lines = output
     .split("\n")
-    .filter((line, at, all) => !(stackFrame.test(line) && stackFrame.test(all[at - 1] ?? "")))
+    .filter((line, index, all) => !(stackFrame.test(line) && stackFrame.test(all[index - 1] ?? "")))
     .map((line) => excerpt(line, longestLine));
   const last: string[] = [];
   let length = 0;
-  for (const line of lines.filter((one) => one !== "").toReversed()) {
+  for (const line of lines.filter((text) => text !== "").toReversed()) {
     length += line.length + 3;
     if (length > mostShown) break;
     last.unshift(line);

@@ -28,18 +28,18 @@ export async function openServices(options: ServicesOptions): Promise<Services> 
   const databases = new Map<string, DatabaseServer>();
   const redis = new Map<string, RedisServers>();
   try {
-    for (const one of through.filter(({ kind }) => kind === "postgres")) {
-      const server = await databaseServer(one, prepare !== undefined, note);
+    for (const service of through.filter(({ kind }) => kind === "postgres")) {
+      const server = await databaseServer(service, prepare !== undefined, note);
       closers.add(() => server.close());
-      databases.set(one.name, server);
+      databases.set(service.name, server);
     }
-    for (const one of through.filter(({ kind }) => kind === "redis")) {
-      const servers = await redisServers(one, options.watcher, options.signal);
+    for (const service of through.filter(({ kind }) => kind === "redis")) {
+      const servers = await redisServers(service, options.watcher, options.signal);
       closers.add(() => {
         const text = servers.left();
         if (text !== undefined) note(text);
       });
-      redis.set(one.name, servers);
+      redis.set(service.name, servers);
     }
     if (prepare !== undefined) await prepareDatabases({ ...options, prepare, databases, redis });
   } catch (error) {

@@ -11,8 +11,8 @@ export type Leavable = `session ${number}` | `folder ${string}`;
 export interface Watcher {
   /** The value of `markVariable` in all processes of this run. */
   readonly mark: string;
-  readonly add: (one: Leavable) => void;
-  readonly remove: (one: Leavable) => void;
+  readonly add: (leavable: Leavable) => void;
+  readonly remove: (leavable: Leavable) => void;
   /** Cleans up. Resolves when the watcher has exited. */
   readonly close: () => Promise<void>;
 }
@@ -33,8 +33,8 @@ export async function startWatcher(): Promise<Watcher> {
   write(`+mark ${mark}`);
   return {
     mark,
-    add: (one) => write(`+${one}`),
-    remove: (one) => write(`-${one}`),
+    add: (leavable) => write(`+${leavable}`),
+    remove: (leavable) => write(`-${leavable}`),
     async close() {
       child.stdin.end();
       await exited;

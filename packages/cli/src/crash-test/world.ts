@@ -214,10 +214,10 @@ function createEnvironments(options: EnvironmentOptions) {
   });
 
   /** Starts the proxy of one variable for one process. Resolves to the proxy, and to the URL for the process. */
-  async function proxyFor(letter: string, one: Through): Promise<readonly [Listening, URL]> {
-    const { name, kind } = one;
+  async function proxyFor(letter: string, service: Through): Promise<readonly [Listening, URL]> {
+    const { name, kind } = service;
     const database = databases.get(name);
-    const url = new URL(database?.url ?? one.url);
+    const url = new URL(database?.url ?? service.url);
     const host = url.hostname.replaceAll(/[[\]]/g, "") || "127.0.0.1";
     const common = { process: letter, name, host, crossings: exchangesWith(name) };
     let proxy: Listening;
@@ -249,13 +249,13 @@ function createEnvironments(options: EnvironmentOptions) {
   async function environmentOf(letter: string): Promise<NodeJS.ProcessEnv> {
     const own: Record<string, string> = {};
     const ports: number[] = [];
-    for (const one of through) {
-      const [proxy, url] = await proxyFor(letter, one);
+    for (const service of through) {
+      const [proxy, url] = await proxyFor(letter, service);
       closers.add(() => proxy.close());
       // Removes the slash that `URL` has added to an HTTP URL without a path, because the program may add one too.
-      const hasSlash = one.kind !== "http" || env[one.name]?.endsWith("/") === true;
-      own[one.name] = hasSlash ? url.href : url.href.replace(/\/$/, "");
-      if (one.kind === "http") ports.push(proxy.port);
+      const hasSlash = service.kind !== "http" || env[service.name]?.endsWith("/") === true;
+      own[service.name] = hasSlash ? url.href : url.href.replace(/\/$/, "");
+      if (service.kind === "http") ports.push(proxy.port);
     }
     for (const { name, path } of stubs) {
       const stub = await httpServer({

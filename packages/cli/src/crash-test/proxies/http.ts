@@ -120,8 +120,8 @@ const ofConnection =
   /^(?:host|connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|content-length)$/i;
 
 const endToEnd = (headers: readonly string[]): readonly string[] =>
-  headers.flatMap((name, at) =>
-    at % 2 === 0 && !ofConnection.test(name) ? [name, headers[at + 1] ?? ""] : [],
+  headers.flatMap((name, index) =>
+    index % 2 === 0 && !ofConnection.test(name) ? [name, headers[index + 1] ?? ""] : [],
   );
 
 /** Returns a function that forwards requests to a service on this machine. */

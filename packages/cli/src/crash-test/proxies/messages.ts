@@ -19,6 +19,7 @@ export class Statements {
 export function startupParameters({ body }: Message): Readonly<Record<string, string>> {
   const texts = body.toString("utf8", 4).split("\0");
   const pairs: [string, string][] = [];
-  for (let at = 0; texts[at]; at += 2) pairs.push([texts[at] ?? "", texts[at + 1] ?? ""]);
+  for (let index = 0; texts[index]; index += 2)
+    pairs.push([texts[index] ?? "", texts[index + 1] ?? ""]);
   return Object.fromEntries(pairs);
 }

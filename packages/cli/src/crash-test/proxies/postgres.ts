@@ -46,7 +46,10 @@ export async function postgresProxy(options: PostgresProxyOptions): Promise<Post
     client.once("close", () => connections.delete(connection));
   });
   const own = await listening(server, sockets);
-  return { ...own, breakTransactions: () => connections.forEach((one) => one.breakTransaction()) };
+  return {
+    ...own,
+    breakTransactions: () => connections.forEach((connection) => connection.breakTransaction()),
+  };
 }
 
 /** Messages of a client that the server executes together. */

@@ -49,8 +49,8 @@ function refusedPartOf(words: readonly string[], database: string): string | und
   if (name === "SELECT" && first !== database) return `SELECT ${first}`;
   if (passing[name]?.test(sub) === false) return `${name} ${sub}`.trim();
   if (name === "COPY" && others.some((word) => /^DB$/i.test(word))) return "COPY with DB";
-  const [found] = inScripts.exec(scriptOf(words)) ?? [];
-  return found && `a script with ${found}`;
+  const [forbidden] = inScripts.exec(scriptOf(words)) ?? [];
+  return forbidden && `a script with ${forbidden}`;
 }
 
 /** Returns the commands that authenticate a connection with a URL's credentials, and select the URL's database. */
@@ -81,7 +81,7 @@ function keysOf([command = "", ...args]: readonly string[]): readonly string[] |
   const [first = "", second = ""] = args;
   if (ofFirst.test(name)) return [first];
   if (ofSecond.test(name)) return [second];
-  if (/^MSET(?:NX)?$/.test(name)) return args.filter((_word, at) => at % 2 === 0);
+  if (/^MSET(?:NX)?$/.test(name)) return args.filter((_word, index) => index % 2 === 0);
   return ofNone.test(name) ? [] : undefined;
 }
 
@@ -123,7 +123,8 @@ export function createRedisGuard(url: URL): RedisGuard {
         if (text === "+QUEUED\r\n") return void queued.push(words);
         if (/^(?:EXEC|DISCARD)$/.test(name)) {
           const isDone = name === "EXEC" && text !== undefined && !/^(?:[-_]|\*-1)/.test(text);
-          if (isDone) for (const one of queued) note(one[0]?.toUpperCase() ?? "", keysOf(one));
+          if (isDone)
+            for (const command of queued) note(command[0]?.toUpperCase() ?? "", keysOf(command));
           if (text === undefined && queued.length > 0) uncertain.add(name);
           queued = [];
           return;

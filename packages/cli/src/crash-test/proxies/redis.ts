@@ -8,13 +8,13 @@ import { connectUpstream, listening, type Listening } from "./listening.js";
  * pipelined commands one at a time, so that each can be an exchange of its own.
  */
 
-/** Returns the position after the value that begins at `at`, or undefined if it is not complete. */
-export function endOfValue(bytes: Buffer, at: number): number | undefined {
-  if (at >= bytes.length) return undefined;
-  const line = bytes.indexOf("\r\n", at);
+/** Returns the position after the value that begins at `offset`, or undefined if it is not complete. */
+export function endOfValue(bytes: Buffer, offset: number): number | undefined {
+  if (offset >= bytes.length) return undefined;
+  const line = bytes.indexOf("\r\n", offset);
   if (line === -1) return undefined;
-  const type = String.fromCodePoint(bytes[at] ?? 0);
-  const length = Number(bytes.toString("latin1", at + 1, line));
+  const type = String.fromCodePoint(bytes[offset] ?? 0);
+  const length = Number(bytes.toString("latin1", offset + 1, line));
   const next = line + 2;
   if (/[$!=]/.test(type)) {
     if (length < 0) return next;
@@ -39,11 +39,11 @@ export function wordsOf(command: Buffer): readonly string[] {
     return /["'\n]/.test(line) ? [line] : line.split(/\s+/);
   }
   const words: string[] = [];
-  for (let at = command.indexOf("\r\n") + 2; at < command.length;) {
-    const start = command.indexOf("\r\n", at) + 2;
-    const end = start + Number(command.toString("latin1", at + 1, start - 2));
+  for (let offset = command.indexOf("\r\n") + 2; offset < command.length;) {
+    const start = command.indexOf("\r\n", offset) + 2;
+    const end = start + Number(command.toString("latin1", offset + 1, start - 2));
     words.push(command.toString("utf8", start, end));
-    at = end + 2;
+    offset = end + 2;
   }
   return words;
 }
@@ -52,11 +52,11 @@ function splitter(): (chunk: Buffer) => readonly Buffer[] {
   let rest: Buffer = Buffer.alloc(0);
   return (chunk) => {
     rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
-    const found: Buffer[] = [];
+    const values: Buffer[] = [];
     for (;;) {
       const end = rest.length === 0 ? undefined : endOfValue(rest, 0);
-      if (end === undefined) return found;
-      found.push(rest.subarray(0, end));
+      if (end === undefined) return values;
+      values.push(rest.subarray(0, end));
       rest = rest.subarray(end);
     }
   };
