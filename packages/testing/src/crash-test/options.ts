@@ -106,7 +106,7 @@ export function checkOptions(options: CrashTestOptions): void {
     typeof options === "object" && (options as unknown) !== null,
     "`crashTest` needs an options object with at least `receiver` and `events`.",
   );
-  const unknown = Object.keys(options).filter((name) => !names.some((one) => one === name));
+  const unknown = Object.keys(options).filter((name) => !names.some((known) => known === name));
   assert(
     unknown.length === 0,
     `Unknown option \`${unknown[0]}\`. The options are ${names.join(", ")}.`,
@@ -121,10 +121,10 @@ export function checkOptions(options: CrashTestOptions): void {
     Array.isArray(events) && events.length >= 1 && events.length <= 3,
     '`events` must be a list of 1 to 3 event bodies, such as [fixture("email.delivered")].',
   );
-  for (const [at, event] of events.entries()) {
+  for (const [index, event] of events.entries()) {
     assert(
       isEvent(event),
-      `\`events[${at}]\` must be an object that JSON can represent, such as fixture("email.delivered").`,
+      `\`events[${index}]\` must be an object that JSON can represent, such as fixture("email.delivered").`,
     );
   }
   for (const [name, option] of Object.entries({ prepare, respond })) {

@@ -100,7 +100,7 @@ type Prepare = CrashTestOptions["prepare"];
 /** Runs the option `prepare` and a first history as a warm-up, and resolves to the runner of the other histories. */
 async function prepared(setting: Setting, prepare: Prepare): Promise<Runner> {
   const { database, events } = setting;
-  const inOrder = events.map((_event, at) => at);
+  const inOrder = events.map((_event, index) => index);
   const usual: Course = {
     faults: [],
     order: inOrder,

@@ -7,8 +7,8 @@ export function virtualDate(real: DateConstructor): DateConstructor {
   const now = (): number => inside.getStore()?.time.now() ?? real.now();
   const proxy: DateConstructor = new Proxy(real, {
     construct(target, args: unknown[], newTarget) {
-      const given = args.length > 0 || !inside.getStore() ? args : [now()];
-      return Reflect.construct(target, given, newTarget === proxy ? target : newTarget) as Date;
+      const dateArgs = args.length > 0 || !inside.getStore() ? args : [now()];
+      return Reflect.construct(target, dateArgs, newTarget === proxy ? target : newTarget) as Date;
     },
     apply: () => new real(now()).toString(),
     get: (target, name, receiver) =>

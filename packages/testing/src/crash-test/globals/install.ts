@@ -44,7 +44,8 @@ function virtualRandom({ Math, crypto }: typeof globalThis): readonly Restore[] 
       return getRandomValues(values as Uint8Array<ArrayBuffer>) as unknown as Values;
     }
     const bytes = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
-    for (let at = 0; at < bytes.length; at += 1) bytes[at] = Math.floor(current.random() * 256);
+    for (let index = 0; index < bytes.length; index += 1)
+      bytes[index] = Math.floor(current.random() * 256);
     return values;
   };
   const uuid = () => {
@@ -83,7 +84,7 @@ function virtualTime(): Restore {
   ];
   syncBuiltinESMExports();
   return () => {
-    for (const one of restore) one();
+    for (const undo of restore) undo();
     syncBuiltinESMExports();
   };
 }

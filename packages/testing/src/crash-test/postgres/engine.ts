@@ -132,13 +132,15 @@ const tablesOf = async (engine: Engine): Promise<readonly Table[]> =>
 function withKeys(tables: readonly Table[]): readonly Table[] {
   const naturalOf = new Map(tables.map(({ name, natural }) => [name, natural]));
   const extended = tables.map((table) => {
-    const found = table.keys.filter(({ table: other, to }) => naturalOf.get(other)?.includes(to));
+    const keys = table.keys.filter(({ table: other, to }) => naturalOf.get(other)?.includes(to));
     return {
       ...table,
-      natural: [...new Set([...table.natural, ...found.map(({ column }) => column)])],
+      natural: [...new Set([...table.natural, ...keys.map(({ column }) => column)])],
     };
   });
-  const isSame = extended.every(({ natural }, at) => natural.length === tables[at]?.natural.length);
+  const isSame = extended.every(
+    ({ natural }, index) => natural.length === tables[index]?.natural.length,
+  );
   return isSame ? tables : withKeys(extended);
 }
 
@@ -273,14 +275,14 @@ async function snapshot(engine: Engine): Promise<readonly Table[]> {
   await run(engine, `drop schema if exists ${own} cascade; create schema ${own}`);
   const tables = await tablesOf(engine);
   const sequences = String(await run(engine, sequencesQuery));
-  const restores = tables.map(({ name, columns }, at) => {
+  const restores = tables.map(({ name, columns }, index) => {
     const list = columns.join(", ");
-    const copied = `insert into ${name} (${list}) overriding system value select ${list} from ${own}.t${at};`;
+    const copied = `insert into ${name} (${list}) overriding system value select ${list} from ${own}.t${index};`;
     return `delete from ${name}; ${list === "" ? "" : copied}`;
   });
   await run(
     engine,
-    `${tables.map(({ name }, at) => `create table ${own}.t${at} as table ${name};`).join("\n")}
+    `${tables.map(({ name }, index) => `create table ${own}.t${index} as table ${name};`).join("\n")}
     create table ${own}.known as select c.oid from ${userTables};
     create function ${own}.restore(step int) returns void language plpgsql as $crash_test$ declare created text; begin
       for created in select format('%I.%I', c.relnamespace::regnamespace::text, c.relname) from ${userTables} and c.oid not in (select oid from ${own}.known) loop

@@ -95,7 +95,7 @@ export function createPool(server: Server, owner: SimulatedProcess): PgPool {
       const callback = args.at(-1);
       const result = this.#query(
         whereCalled(),
-        args.filter((one) => one !== callback || !isFunction(one)),
+        args.filter((arg) => arg !== callback || !isFunction(arg)),
       );
       if (!isFunction(callback)) return result;
       void callBack(callback, result);

@@ -216,7 +216,7 @@ export class Server {
       if (session.transaction === undefined) return;
       const isCommitted = tags.includes("COMMIT");
       if (isCommitted) this.#committed.add(session.transaction);
-      if (!isCommitted) for (const one of session.made) one.isUndone = true;
+      if (!isCommitted) for (const crossing of session.made) crossing.isUndone = true;
       this.#release(session);
       return;
     }
@@ -243,7 +243,7 @@ export class Server {
   /** Rolls back the open transaction of a session, as the server does when the connection is lost. */
   async #rollBack(session: Session): Promise<void> {
     if (session.transaction === undefined) return;
-    for (const one of session.made) one.isUndone = true;
+    for (const crossing of session.made) crossing.isUndone = true;
     this.#release(session);
     await this.#exchange(query("rollback")).catch(() => {});
   }
@@ -280,8 +280,8 @@ const reset = () => Object.assign(new Error("read ECONNRESET"), { code: "ECONNRE
 
 /** Removes and returns the call that has this SQL. Removes older calls too, because their messages were never sent. */
 function takeCalling(callings: Calling[], sql: string): Calling | undefined {
-  const at = callings.findIndex(({ text }) => text === sql);
-  return at === -1 ? undefined : callings.splice(0, at + 1).at(-1);
+  const index = callings.findIndex(({ text }) => text === sql);
+  return index === -1 ? undefined : callings.splice(0, index + 1).at(-1);
 }
 
 /** Returns a note on how many rows the last statement returned or changed, because the code may depend on it. */

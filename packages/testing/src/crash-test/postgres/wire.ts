@@ -41,14 +41,14 @@ export const query = (sql: string): Buffer => messageWith("Q", sql).bytes;
 
 /** Returns the parameters of a `Bind` message as text. NULL becomes an empty text. */
 export function parametersOf({ body }: Message): readonly string[] {
-  let at = body.indexOf(0, body.indexOf(0) + 1) + 1;
-  at += 2 + 2 * body.readInt16BE(at);
-  const count = body.readInt16BE(at);
-  at += 2;
+  let offset = body.indexOf(0, body.indexOf(0) + 1) + 1;
+  offset += 2 + 2 * body.readInt16BE(offset);
+  const count = body.readInt16BE(offset);
+  offset += 2;
   return Array.from({ length: count }, () => {
-    const length = body.readInt32BE(at);
-    const value = length < 0 ? "" : body.toString("utf8", at + 4, at + 4 + length);
-    at += 4 + Math.max(length, 0);
+    const length = body.readInt32BE(offset);
+    const value = length < 0 ? "" : body.toString("utf8", offset + 4, offset + 4 + length);
+    offset += 4 + Math.max(length, 0);
     return value;
   });
 }

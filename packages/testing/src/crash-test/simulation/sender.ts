@@ -64,8 +64,8 @@ export class Sender {
 
   /** Sends a copy of a delivery to a process other than `from`. */
   async duplicate(attempt: number | undefined, from: SimulatedProcess): Promise<void> {
-    const made = attempt === undefined ? undefined : this.#recorder.attempts[attempt];
-    if (made) await this.#send(made.event, made.n, await this.#host.target(from), true);
+    const original = attempt === undefined ? undefined : this.#recorder.attempts[attempt];
+    if (original) await this.#send(original.event, original.n, await this.#host.target(from), true);
   }
 
   async #attempt(event: number): Promise<void> {

@@ -16,17 +16,17 @@ export interface EffectOptions<Args extends readonly unknown[]> {
 export function crossingEffect<Args extends readonly unknown[], Result>(
   crossings: Crossings,
   owner: SimulatedProcess,
-  given: string,
+  effectName: string,
   run: (...args: Args) => Result | Promise<Result>,
   { key, reads = false }: EffectOptions<Args> = {},
 ): (...args: Args) => Promise<Result> {
-  if (typeof given !== "string" || given.trim() === "" || typeof run !== "function") {
+  if (typeof effectName !== "string" || effectName.trim() === "" || typeof run !== "function") {
     throw new CrashTestError(
       "invalid_option",
       '`world.effect` needs a name and a function: world.effect("charge", charge).',
     );
   }
-  const name = oneLine(given);
+  const name = oneLine(effectName);
   return async (...args) =>
     crossings.cross<Result>(owner, {
       name,

@@ -114,13 +114,13 @@ export class Crossings {
 
   /** Removes the unsent calls of a dead process. */
   drop(owner: SimulatedProcess): void {
-    this.#waiting = this.#waiting.filter((one) => one.owner !== owner);
+    this.#waiting = this.#waiting.filter((call) => call.owner !== owner);
   }
 
   /** Records the calls that still wait for their turn when the history ends. Returns the record of the first call. */
   recordBlocked(): Recorded | undefined {
     const blocked = this.#waiting.filter(({ isHeld, owner }) => !isHeld && owner.state !== "dead");
-    return blocked.map((one) => one.recorded ?? this.#record(one))[0];
+    return blocked.map((call) => call.recorded ?? this.#record(call))[0];
   }
 
   /** Sends the first call that can be sent. Returns false if there is no such call. */
@@ -136,24 +136,24 @@ export class Crossings {
     return true;
   }
 
-  #passFirstPoint(one: Waiting): void {
-    if (one.recorded) {
-      this.#execute(one);
+  #passFirstPoint(call: Waiting): void {
+    if (call.recorded) {
+      this.#execute(call);
       return;
     }
-    if (this.#isOut(one)) {
+    if (this.#isOut(call)) {
       // Does not record the call: it never arrives, and the calls of an outage would add a hundred points for faults.
-      this.#break(one);
+      this.#break(call);
       return;
     }
-    const recorded = this.#record(one);
+    const recorded = this.#record(call);
     const fault = this.#recorder.faultAt(recorded, false);
-    if (fault) this.#strikeBefore(fault, one, recorded);
-    else this.#execute(one);
+    if (fault) this.#strikeBefore(fault, call, recorded);
+    else this.#execute(call);
   }
 
-  #record(one: Waiting): Recorded {
-    const { leaving, owner } = one;
+  #record(call: Waiting): Recorded {
+    const { leaving, owner } = call;
     const recorded = this.#recorder.add({
       name: leaving.name,
       kind: leaving.kind,
@@ -164,20 +164,20 @@ export class Crossings {
         return leaving.source?.();
       },
       process: owner.letter,
-      attempt: one.attempt,
-      transaction: (leaving.transaction ?? (() => this.#host.transactionOf(owner, one.attempt)))(),
-      issuedMs: one.issuedMs,
+      attempt: call.attempt,
+      transaction: (leaving.transaction ?? (() => this.#host.transactionOf(owner, call.attempt)))(),
+      issuedMs: call.issuedMs,
       isRequest: leaving.statusResponse !== undefined,
       waitsForOwn: leaving.waitsForOwn?.(),
     });
-    one.recorded = recorded;
+    call.recorded = recorded;
     return recorded;
   }
 
-  #strikeBefore(fault: Fault, one: Waiting, recorded: Recorded): void {
-    const { owner, leaving } = one;
+  #strikeBefore(fault: Fault, call: Waiting, recorded: Recorded): void {
+    const { owner, leaving } = call;
     if (fault.kind === "crash") {
-      one.isHeld = true;
+      call.isHeld = true;
       this.#time.after(stallMs, () => {
         if (owner.state === "dead") return;
         this.#recorder.strike(fault);
@@ -188,24 +188,24 @@ export class Crossings {
     this.#recorder.strike(fault);
     switch (fault.kind) {
       case "fail":
-        this.#break(one);
+        this.#break(call);
         return;
       case "status":
-        this.#remove(one);
+        this.#remove(call);
         recorded.hasStatusFault = true;
-        this.#settle(one, { value: leaving.statusResponse?.() });
+        this.#settle(call, { value: leaving.statusResponse?.() });
         return;
       case "slow":
-        one.isHeld = true;
+        call.isHeld = true;
         this.#time.after(slowMs, () => {
-          one.isHeld = false;
+          call.isHeld = false;
         });
         return;
       case "freeze":
         this.#host.freeze(owner);
         return;
       case "duplicate":
-        this.#host.duplicate(one.attempt, owner);
+        this.#host.duplicate(call.attempt, owner);
         break;
       case "outage":
         this.#outageUntilMs = this.#time.elapsedMs + this.#host.twoLeasesMs();
@@ -213,20 +213,20 @@ export class Crossings {
       case "response_lost":
         break;
     }
-    this.#execute(one);
+    this.#execute(call);
   }
 
   /** Executes a call in the outside world, and settles it with the reply. Breaks a call to a store during an outage. */
-  #execute(one: Waiting): void {
-    if (one.recorded && this.#isOut(one)) {
-      this.#break(one);
+  #execute(call: Waiting): void {
+    if (call.recorded && this.#isOut(call)) {
+      this.#break(call);
       return;
     }
-    this.#remove(one);
+    this.#remove(call);
     this.executing += 1;
-    one.execute(one.recorded).then(
-      (result) => this.#onExecuted(one, result),
-      (error: unknown) => this.#onExecuted(one, { reply: { error } }),
+    call.execute(call.recorded).then(
+      (result) => this.#onExecuted(call, result),
+      (error: unknown) => this.#onExecuted(call, { reply: { error } }),
     );
   }
 
@@ -234,12 +234,12 @@ export class Crossings {
     return leaving.kind === "store" && this.#time.elapsedMs < this.#outageUntilMs;
   }
 
-  #onExecuted(one: Waiting, { reply, identity, note, refusal }: Executed<unknown>): void {
+  #onExecuted(call: Waiting, { reply, identity, note, refusal }: Executed<unknown>): void {
     this.executing -= 1;
     this.#time.activity += 1;
-    const { owner, recorded } = one;
+    const { owner, recorded } = call;
     if (!recorded) {
-      this.#settle(one, reply);
+      this.#settle(call, reply);
       return;
     }
     recorded.executedMs = this.#time.elapsedMs;
@@ -257,18 +257,18 @@ export class Crossings {
       if (fault.kind === "crash") this.#host.crash(owner);
       if (fault.kind === "freeze") this.#host.freeze(owner);
       if (fault.kind === "response_lost") {
-        this.#break(one);
+        this.#break(call);
         return;
       }
     }
-    this.#settle(one, reply);
+    this.#settle(call, reply);
   }
 
   /** Rejects a call with the error of a lost connection. */
-  #break(one: Waiting): void {
-    this.#remove(one);
-    if (one.recorded) one.recorded.isRejected = true;
-    this.#settle(one, { error: one.leaving.broken() });
+  #break(call: Waiting): void {
+    this.#remove(call);
+    if (call.recorded) call.recorded.isRejected = true;
+    this.#settle(call, { error: call.leaving.broken() });
   }
 
   #settle({ owner, recorded, settle }: Waiting, reply: Executed<unknown>["reply"]): void {
@@ -279,7 +279,7 @@ export class Crossings {
     });
   }
 
-  #remove(one: Waiting): void {
-    this.#waiting = this.#waiting.filter((other) => other !== one);
+  #remove(call: Waiting): void {
+    this.#waiting = this.#waiting.filter((other) => other !== call);
   }
 }
