@@ -22,13 +22,13 @@ export type Query = (
  * be set to rename columns, or to wrap rows and values in objects.
  */
 export function replyOf(rows: unknown, column = 0): string {
-  let found = rows;
+  let value = rows;
   // oxlint-disable-next-line unicorn/no-instanceof-builtins -- type parsers run in this realm
-  while (Object(found) === found && !(found instanceof String)) {
-    const values = Object.values(found as object) as unknown[];
-    found = values[column] ?? values[0];
+  while (Object(value) === value && !(value instanceof String)) {
+    const values = Object.values(value as object) as unknown[];
+    value = values[column] ?? values[0];
   }
-  return String(found);
+  return String(value);
 }
 
 /** Returns the error for a reply that the client has probably changed. */
@@ -163,8 +163,8 @@ export const isEndedByWork = (message: unknown): boolean => String(message).incl
  */
 export function assertMethod(argument: unknown, method: string, text: string): void {
   // JavaScript callers may pass anything, even undefined.
-  const found: unknown = (Object(argument) as Readonly<Record<string, unknown>>)[method];
-  assertValid(typeof found === "function", "db", text);
+  const member: unknown = (Object(argument) as Readonly<Record<string, unknown>>)[method];
+  assertValid(typeof member === "function", "db", text);
 }
 
 /** Returns an SQL expression for the state of the transaction whose id is this parameter. */

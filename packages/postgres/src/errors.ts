@@ -12,11 +12,11 @@ interface DatabaseError {
 /** Returns the chain of errors, from the outermost to the root cause: query builders wrap drivers' errors. */
 function chain(error: unknown): readonly DatabaseError[] {
   const errors: DatabaseError[] = [];
-  let one = error;
+  let link = error;
   // The length is limited, because an error can be its own cause.
-  while (typeof one === "object" && one !== null && errors.length < 10) {
-    errors.push(one);
-    one = (one as DatabaseError).cause;
+  while (typeof link === "object" && link !== null && errors.length < 10) {
+    errors.push(link);
+    link = (link as DatabaseError).cause;
   }
   return errors;
 }
@@ -40,10 +40,10 @@ export const isLockTimeout = (error: unknown): boolean => withCode(error, "55P03
  */
 export function explained(error: unknown, schema: Pick<Schema, "name">): unknown {
   // The outermost match counts, because the error of a refused statement has an earlier failure as its cause.
-  for (const found of chain(error)) {
-    const explanation = explanations.find(({ codes }) => codes.includes(String(found.code)));
+  for (const link of chain(error)) {
+    const explanation = explanations.find(({ codes }) => codes.includes(String(link.code)));
     if (!explanation) continue;
-    const message = explanation.text(String(found.message), schema.name);
+    const message = explanation.text(String(link.message), schema.name);
     return explanation.as === "transaction_lost"
       ? new TransactionLostError(message, { cause: error })
       : new WebhookError(explanation.as, message, { cause: error });

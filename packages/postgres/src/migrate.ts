@@ -53,18 +53,18 @@ export async function migrate(db: PostgresClient, options: MigrateOptions = {}):
   const database = connect(db);
 
   const isCurrent = async (query: Query): Promise<boolean> => {
-    const found = factsOf(
+    const objects = factsOf(
       await query(`select pg_catalog.concat('f', ${contents}) as reply`, [name]),
     ) as Contents;
-    const foreign = foreignIn(found, name);
+    const foreign = foreignIn(objects, name);
     if (foreign.length > 0) throw new WebhookError("schema_taken", foreign.join(" "));
-    if (!relationIn(found, "versions")) return false;
+    if (!relationIn(objects, "versions")) return false;
     const newest = await query(
       `select coalesce(pg_catalog.max(version)::pg_catalog.text, '0') as reply from "${name}".versions`,
       [],
     );
     const applied = replyOf(newest);
-    const outdated = [...missingIn(found), ...openIn(found)];
+    const outdated = [...missingIn(objects), ...openIn(objects)];
     if (outdated.length === 0) return Number(applied) >= version;
     // Refuses, because replacing these functions could undo the changes of the newer version.
     if (!(Number(applied) <= version)) {

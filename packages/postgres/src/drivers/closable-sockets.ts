@@ -39,24 +39,24 @@ function socket(options: Target): Socket {
   opened.set(options, all);
   const { host, port, path, ssl: isEncrypted, target_session_attrs: isChoosy } = options;
   const index = all.next % host.length;
-  const at = { host: host[index] ?? "localhost", port: port[index] ?? 5432 };
-  const one = path ? connect(path) : connect(at);
+  const address = { host: host[index] ?? "localhost", port: port[index] ?? 5432 };
+  const connection = path ? connect(path) : connect(address);
   const tryNext = () => (all.next = index + 1);
-  one.once("error", tryNext).once("connect", () => {
-    one.off("error", tryNext);
+  connection.once("error", tryNext).once("connect", () => {
+    connection.off("error", tryNext);
     // With `target_session_attrs`, the next socket tries the next host, because postgres.js leaves unsuitable servers.
     all.next = isChoosy ? index + 1 : 0;
   });
-  all.sockets.set(one, Infinity);
+  all.sockets.set(connection, Infinity);
   if (!isEncrypted) {
-    one.on("data", () => {
-      all.sockets.set(one, one.bytesWritten);
-      all.latest = one;
+    connection.on("data", () => {
+      all.sockets.set(connection, connection.bytesWritten);
+      all.latest = connection;
     });
   }
-  one.once("close", () => all.sockets.delete(one));
+  connection.once("close", () => all.sockets.delete(connection));
   // postgres.js reads these properties for TLS and for its errors.
-  return Object.assign(one, at);
+  return Object.assign(connection, address);
 }
 
 /**
@@ -111,20 +111,24 @@ export function unansweredSince(
   const before = (among ?? [...sockets.keys()])
     // Ignores connections that are still being opened, because `connect_timeout` limits them.
     .filter(({ bytesRead }) => bytesRead > 0)
-    .map((one) => {
-      const { bytesRead, bytesWritten } = one;
-      const isWaiting = bytesWritten > (sockets.get(one) ?? Infinity);
-      return { one, bytesRead, bytesWritten, isSpared: !isMine && isWaiting };
+    .map((connection) => {
+      const { bytesRead, bytesWritten } = connection;
+      const isWaiting = bytesWritten > (sockets.get(connection) ?? Infinity);
+      return { connection, bytesRead, bytesWritten, isSpared: !isMine && isWaiting };
     });
   return () => {
-    const silent = before.filter(({ one, bytesRead }) => one.bytesRead === bytesRead);
-    const isDead = ({ one, bytesWritten, isSpared }: (typeof before)[number]) =>
-      one.bytesWritten > bytesWritten && !isSpared;
-    const dead = silent.filter(isDead).map(({ one }) => one);
+    const silent = before.filter(({ connection, bytesRead }) => connection.bytesRead === bytesRead);
+    const isDead = ({ connection, bytesWritten, isSpared }: (typeof before)[number]) =>
+      connection.bytesWritten > bytesWritten && !isSpared;
+    const dead = silent.filter(isDead).map(({ connection }) => connection);
     const areAll = dead.length > 0 && silent.length === before.length;
     return {
       dead,
-      others: areAll ? silent.map(({ one }) => one).filter((one) => !dead.includes(one)) : [],
+      others: areAll
+        ? silent
+            .map(({ connection }) => connection)
+            .filter((connection) => !dead.includes(connection))
+        : [],
     };
   };
 }

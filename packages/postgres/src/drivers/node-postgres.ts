@@ -109,13 +109,13 @@ export function beginningIn(pool: PgPool): () => void {
   return () => {
     const beginning = [...(clientsOf.get(pool) ?? [])]
       .filter(([client, lending]) => lending > before && activeQuery(client)?.text === "begin")
-      .toSorted(([, one], [, other]) => one - other)
+      .toSorted(([, left], [, right]) => left - right)
       .map(([client]) => [client, activeQuery(client)] as const);
     setTimeout(() => {
-      const found = beginning.find(
+      const earliest = beginning.find(
         ([client, query]) => !closed.has(client) && activeQuery(client) === query,
       );
-      if (found) close(found[0]);
+      if (earliest) close(earliest[0]);
     }, graceMs);
   };
 }

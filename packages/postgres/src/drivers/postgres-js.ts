@@ -241,10 +241,10 @@ export function guardedTx<Tx extends PostgresJsTx>(
   };
   return new Proxy(tx, {
     apply: (target, _this, args: unknown[]) =>
-      guarded((target as unknown as (...given: unknown[]) => unknown)(...args)),
+      guarded((target as unknown as (...args: unknown[]) => unknown)(...args)),
     get(target, member) {
       if (member === "unsafe" || member === "file") {
-        const method = target[member] as (...given: unknown[]) => unknown;
+        const method = target[member] as (...args: unknown[]) => unknown;
         return (...args: unknown[]) => guarded(method(...args));
       }
       // The transaction's own `notify` would send a statement past the gate, and its own `prepare` would end it as a

@@ -16,7 +16,7 @@ interface Facts {
   readonly denied: readonly string[];
 }
 
-const facts = `select pg_catalog.concat('f', pg_catalog.json_build_object(
+const statement = `select pg_catalog.concat('f', pg_catalog.json_build_object(
   'now', extract(epoch from pg_catalog.clock_timestamp()) operator(pg_catalog.*) 1000,
   'replica', pg_catalog.pg_is_in_recovery(),
   'readOnly', pg_catalog.current_setting('default_transaction_read_only'),
@@ -52,14 +52,14 @@ export async function checkServer(
       "The store's tables are in \"public\", next to your application's tables. Choose another `schema`, and pass the same one to `migrate` and `postgresStore`.",
     );
   }
-  const found = factsOf(await database.query(facts, [name], call)) as Facts;
-  const missing = missingIn(found.contents);
-  const open = openIn(found.contents);
-  const foreign = foreignIn(found.contents, name);
+  const facts = factsOf(await database.query(statement, [name], call)) as Facts;
+  const missing = missingIn(facts.contents);
+  const open = openIn(facts.contents);
+  const foreign = foreignIn(facts.contents, name);
   problems.push(...foreign);
   if (foreign.length === 0 && missing.length > 0) {
     problems.push(
-      found.contents.functions.length > 0
+      facts.contents.functions.length > 0
         ? `The schema "${name}" lacks ${missing.join(", ")}. It is incomplete or from another version. ${migrateText(name)}`
         : `The database does not have the schema "${name}" for this store. ${migrateText(name)}`,
     );
@@ -69,28 +69,28 @@ export async function checkServer(
       `The schema "${name}" has version 1: ${open.join(", ")} resolve names through the caller's search_path, so a role that can create functions there can act with this role's privileges. ${migrateText(name)}`,
     );
   }
-  if (found.denied.length > 0) {
+  if (facts.denied.length > 0) {
     problems.push(
-      `The role lacks privileges in "${name}": ${found.denied.join(", ")}. Grant them.`,
+      `The role lacks privileges in "${name}": ${facts.denied.join(", ")}. Grant them.`,
     );
   }
-  if (found.replica || found.readOnly === "on") {
+  if (facts.replica || facts.readOnly === "on") {
     problems.push(
-      found.replica
+      facts.replica
         ? "This server is a replica, which rejects writes, so no new delivery can be recorded. Connect to the primary."
         : "default_transaction_read_only is on, so no new delivery can be recorded. Set it to off for the role or the database.",
     );
   }
   // PGlite is exempt: it reports fsync as off, but its environment determines how it writes files.
-  if (found.fsync === "off" && !found.version.includes("PGlite")) {
+  if (facts.fsync === "off" && !facts.version.includes("PGlite")) {
     problems.push("fsync is off, so a machine crash can destroy the database. Set it to on.");
   }
-  if (found.synchronousCommit === "off") {
+  if (facts.synchronousCommit === "off") {
     problems.push(
       "synchronous_commit is off, so a server crash can lose acknowledged events and their effects. Set it to on.",
     );
   }
-  const driftMs = Math.abs(found.now - Date.now());
+  const driftMs = Math.abs(facts.now - Date.now());
   if (driftMs > toleratedDriftMs) {
     problems.push(
       `The server's clock differs from this machine's by ${Math.round(driftMs / 1_000)} s. Synchronize both clocks.`,

@@ -46,7 +46,7 @@ export const namespace: string =
  * Returns a SQL expression that lists the objects with these names in a catalog, as JSON. The first parameter contains
  * the catalog, the prefix of its columns, and the type whose text form is the name to show.
  */
-const found = (
+const objectsIn = (
   [catalog, prefix, shown]: readonly string[],
   names: readonly string[],
   members: string,
@@ -58,14 +58,14 @@ const found = (
   from pg_catalog.${catalog} c where c.${prefix}namespace operator(pg_catalog.=) ${namespace}
     and c.${prefix}name operator(pg_catalog.=) any (array['${names.join("','")}']::pg_catalog.name[]))`;
 
-const functionsFound = found(
+const functionsFound = objectsIn(
   ["pg_proc", "pro", "regprocedure"],
   functionNames,
   `'types', c.proargtypes::pg_catalog.text,
     'isPinned', coalesce('search_path=pg_catalog, pg_temp' operator(pg_catalog.=) any (c.proconfig), false)`,
 );
 
-const relationsFound = found(
+const relationsFound = objectsIn(
   ["pg_class", "rel", "regclass"],
   [...Object.keys(tables), ...indexes],
   `'columns', (select coalesce(pg_catalog.json_agg(a.attname), '[]') from pg_catalog.pg_attribute a
@@ -76,10 +76,10 @@ const relationsFound = found(
 export const contents: string = `pg_catalog.json_build_object('functions', ${functionsFound}, 'relations', ${relationsFound})`;
 
 const functionIn = ({ functions }: Contents, name: string) =>
-  functions.find((one) => one.name === name && one.types === signatures[name]);
+  functions.find((object) => object.name === name && object.types === signatures[name]);
 
 export const relationIn = ({ relations }: Contents, name: string): Found | undefined =>
-  relations.find((one) => one.name === name);
+  relations.find((relation) => relation.name === name);
 
 /** Returns the objects that this version needs but the schema lacks. */
 export const missingIn = (all: Contents): readonly string[] => [
