@@ -69,10 +69,10 @@ function count() {
   const db = new DatabaseSync(file);
   const rows = db.prepare("select email_id from delivered").all();
   db.close();
-  const found = new Set(rows.map((row) => row.email_id));
+  const ids = new Set(rows.map((row) => row.email_id));
   print("rows in the file", rows.length);
-  print("emails with two rows", rows.length - found.size);
-  print("acknowledged, but without a row", [...acknowledged].filter((id) => !found.has(id)).length);
+  print("emails with two rows", rows.length - ids.size);
+  print("acknowledged, but without a row", [...acknowledged].filter((id) => !ids.has(id)).length);
 }
 
 console.log("300 events arrive. Server A is killed in the transaction of the 100th.\n");

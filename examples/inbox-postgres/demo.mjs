@@ -8,13 +8,13 @@ import { Pool } from "pg";
 
 const secret = "whsec_example";
 const name = `svc_webhooks_inbox_${process.pid}`;
-const given = process.env.DATABASE_URL ?? "postgres://localhost/postgres";
-const own = new URL(given);
+const serverUrl = process.env.DATABASE_URL ?? "postgres://localhost/postgres";
+const own = new URL(serverUrl);
 own.pathname = name;
 const env = { ...process.env, DATABASE_URL: own.href, SVC_WEBHOOK_SECRET: secret, PORT: "0" };
 const fileOf = (file) => fileURLToPath(new URL(file, import.meta.url));
 
-const server = new Pool({ connectionString: given });
+const server = new Pool({ connectionString: serverUrl });
 await server.query(`create database ${name}`);
 execFileSync(process.execPath, [fileOf("setup.mjs")], { env, stdio: "inherit" });
 const pool = new Pool({ connectionString: own.href });
@@ -41,8 +41,8 @@ async function state() {
     "select state, count(*) from pgboss.job where name = 'orders' group by state",
   );
   const { rows: emails } = await pool.query("select email_id from order_emails");
-  print("jobs", text(jobs.map((one) => `${one.count} ${one.state}`)));
-  print("order_emails", text(emails.map((one) => one.email_id)));
+  print("jobs", text(jobs.map((group) => `${group.count} ${group.state}`)));
+  print("order_emails", text(emails.map((email) => email.email_id)));
 }
 
 async function send(port, emailId) {

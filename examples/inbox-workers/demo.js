@@ -54,8 +54,8 @@ async function row(sql) {
   // Prepared once: Miniflare blocks this thread for each new statement, and that call fails now and then.
   const statement = database.prepare(sql);
   for (;;) {
-    const [found] = (await statement.all()).results;
-    if (found) return found;
+    const [firstRow] = (await statement.all()).results;
+    if (firstRow) return firstRow;
     await pause(100);
   }
 }

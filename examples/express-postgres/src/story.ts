@@ -93,10 +93,10 @@ class Stage {
     );
   }
 
-  #line(what: string, found: string, expected: string): void {
-    const isGood = found === expected;
+  #line(what: string, actual: string, expected: string): void {
+    const isGood = actual === expected;
     if (!isGood) this.passed = false;
-    const text = `${isGood ? "✓" : "✗"} ${what.padEnd(15)}${found}`;
+    const text = `${isGood ? "✓" : "✗"} ${what.padEnd(15)}${actual}`;
     print(`  ${isGood ? text : styled("red", `${text}, expected: ${expected}`)}`);
   }
 }

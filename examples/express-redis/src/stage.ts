@@ -29,7 +29,7 @@ export class Stage {
   /** Sends one attempt and checks that it ends in one of the expected outcomes. */
   async send(to: ServerProcess, emailId: string, ...expected: readonly string[]): Promise<Reply> {
     this.requests.push(emailId);
-    const attempt = this.requests.filter((one) => one === emailId).length;
+    const attempt = this.requests.filter((id) => id === emailId).length;
     const reply = await send(to.url, emailId, attempt);
     const isGood = expected.includes(reply.code);
     if (!isGood) this.passed = false;

@@ -63,7 +63,7 @@ function summarize({ done, passed, requests, runs }: Stage): boolean {
   print("\nHandler runs:\n");
   const emails = new Set(requests);
   for (const emailId of emails) {
-    const count = requests.filter((one) => one === emailId).length;
+    const count = requests.filter((id) => id === emailId).length;
     const places = runs
       .filter((run) => run.emailId === emailId)
       .map((run) => `run ${run.run} on ${run.on} ${done.has(run) ? "finished" : "was killed"}`);

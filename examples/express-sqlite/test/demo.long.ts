@@ -20,10 +20,10 @@ test("the demo prints what its page shows, and removes its file", async (context
 // They go from the start of the process to the time when server B waits for a lease. Every moment must end the same.
 const moments = Array.from({ length: sized(4, 12) }, (_, index) => index * sized(750, 250));
 
-const at = (ends: readonly ("interrupt" | "terminate" | "kill")[]) =>
+const casesOf = (ends: readonly ("interrupt" | "terminate" | "kill")[]) =>
   moments.flatMap((afterMs) => ends.map((end) => [end, afterMs] as const));
 
-test.for(at(["interrupt", "terminate"]))(
+test.for(casesOf(["interrupt", "terminate"]))(
   "the demo ends its processes and removes its file on %s after %i ms",
   async ([end, afterMs], context) => {
     const story = startStory(context, [process.execPath, demo], {});
@@ -36,7 +36,7 @@ test.for(at(["interrupt", "terminate"]))(
   },
 );
 
-test.for(at(["kill"]))(
+test.for(casesOf(["kill"]))(
   "no process outlives a demo on %s after %i ms",
   async ([end, afterMs], context) => {
     const story = startStory(context, [process.execPath, demo], {});

@@ -2,14 +2,14 @@ import { help, readArguments, type Arguments } from "./arguments.js";
 import { playLoop } from "./loop.js";
 
 async function main(args: readonly string[]): Promise<0 | 1 | 2> {
-  let given: Arguments;
+  let options: Arguments;
   try {
-    given = readArguments(args);
+    options = readArguments(args);
   } catch (error) {
     process.stderr.write(`${(error as Error).message}\n`);
     return 2;
   }
-  if (given.help !== true) return playLoop(given);
+  if (options.help !== true) return playLoop(options);
   process.stdout.write(help);
   return 0;
 }

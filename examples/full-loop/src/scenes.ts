@@ -58,9 +58,11 @@ const redelivered: Scene = async ({ client, quietly, stage, endpointId }) => {
   await stage.until(() => count(stage, "handler_failed") === 10);
   stage.broken.clear();
   note("The handler is repaired.");
-  const made = await client.webhookEvents.redeliverFailed({ webhook_endpoint_id: endpointId });
+  const redelivery = await client.webhookEvents.redeliverFailed({
+    webhook_endpoint_id: endpointId,
+  });
   await stage.until(() => count(stage, "processed") === 2);
-  return made.redelivered === 2 ? undefined : "a delivery of it has not failed";
+  return redelivery.redelivered === 2 ? undefined : "a delivery of it has not failed";
 };
 
 const rotation: Scene = async ({ client, quietly, stage, endpointId, secrets }) => {

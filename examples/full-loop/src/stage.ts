@@ -40,8 +40,8 @@ export function createStage(): Stage {
     get reports() {
       return reports;
     },
-    async handler(given) {
-      const event = given as unknown as EmailEvent;
+    async handler(webhookEvent) {
+      const event = webhookEvent as unknown as EmailEvent;
       // The pause lets a concurrent copy arrive in the middle of the run.
       await new Promise((resolve) => setTimeout(resolve, 50));
       const { subject } = event.data;

@@ -33,8 +33,8 @@ async function start() {
   const output = createInterface(child.stdout).on("line", (line) => lines.push(line));
   const printed = async (text: string) => {
     for (;;) {
-      const found = lines.find((line) => line.startsWith(text));
-      if (found !== undefined) return found;
+      const match = lines.find((line) => line.startsWith(text));
+      if (match !== undefined) return match;
       await once(output, "line");
     }
   };
