@@ -8,12 +8,12 @@ import getReleasePlan from "@changesets/get-release-plan";
  */
 
 const { changesets, releases } = await getReleasePlan(process.cwd());
-const versions = releases.filter(({ type }) => type !== "none").map((one) => one.newVersion);
+const versions = releases.filter(({ type }) => type !== "none").map(({ newVersion }) => newVersion);
 const types = ["major", "minor", "patch"];
 
 /** Returns the greatest of the changes that a changeset makes to its packages. */
 const typeOf = (changeset) =>
-  types.find((type) => changeset.releases.some((one) => one.type === type));
+  types.find((type) => changeset.releases.some((release) => release.type === type));
 
 function entryOf({ releases: named, summary }) {
   const names = named.map(({ name }) => `\`${name}\``).join(", ");
@@ -26,7 +26,7 @@ const text = readFileSync(file, "utf8");
 const heading = `## ${versions[0]}`;
 if (versions.length > 0 && !text.includes(`${heading}\n`)) {
   const changes = types.flatMap((type) => {
-    const entries = changesets.filter((one) => typeOf(one) === type).map(entryOf);
+    const entries = changesets.filter((changeset) => typeOf(changeset) === type).map(entryOf);
     const title = `### ${type[0].toUpperCase()}${type.slice(1)} changes`;
     return entries.length === 0 ? [] : [title, entries.join("\n")];
   });

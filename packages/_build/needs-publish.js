@@ -14,13 +14,13 @@ const changesets = readdirSync(".changeset").filter((file) => file.endsWith(".md
 const { status, stdout, stderr } = spawnSync("npm", ["view", name, "versions", "--json"], {
   encoding: "utf8",
 });
-const found = JSON.parse(stdout || "{}");
-const isUnknown = status !== 0 && found.error?.code === "E404";
+const answer = JSON.parse(stdout || "{}");
+const isUnknown = status !== 0 && answer.error?.code === "E404";
 if (status !== 0 && !isUnknown) {
   process.stderr.write(`${stderr}npm view ${name} failed. Run this job again.\n`);
   process.exit(1);
 }
 
 // npm prints a single version without a list.
-const isMissing = !isUnknown && ![found].flat().includes(version);
+const isMissing = !isUnknown && ![answer].flat().includes(version);
 process.stdout.write(`version=${version}\npublish=${isMissing && changesets.length === 0}\n`);

@@ -15,7 +15,7 @@ export function npmCommand(name, path = process.env.PATH ?? "") {
     const bin = [
       join(folder, "node_modules/npm/bin"),
       ...(existsSync(link) ? [dirname(realpathSync(link))] : []),
-    ].find((one) => existsSync(join(one, `${name}-cli.js`)));
+    ].find((candidate) => existsSync(join(candidate, `${name}-cli.js`)));
     if (bin !== undefined) return [process.execPath, join(bin, `${name}-cli.js`)];
   }
   // A version manager may have put a program of its own into the path.
