@@ -59,7 +59,7 @@ function sectionOf(page: string, heading: string): string {
 export function examples(): readonly Example[] {
   return tabs.map(({ name, page, heading, block }) => {
     const blocks = [...sectionOf(page, heading).matchAll(/^```(\w+)[^\n]*\n([^]*?)^```$/gm)];
-    const [, language, code] = blocks.filter(([, one = ""]) => /^[jt]s$/.test(one))[block] ?? [];
+    const [, language, code] = blocks.filter(([, tag = ""]) => /^[jt]s$/.test(tag))[block] ?? [];
     if (language === undefined || code === undefined) {
       throw new Error(`${page} has no block ${block + 1} of code below "${heading}".`);
     }

@@ -41,7 +41,7 @@ export function markdownOf(page: string, base: string): string {
 /** Paragraphs that lead through the documentation, or list sections: they do not state what a page is about. */
 const isGuide = (text: string) => /^This page is step |^\[[^\]]*\]\([^)]*\)(?: · |$)/.test(text);
 
-const paragraphsOf = (text: string) => text.split(/\n{2,}/).map((one) => one.trim());
+const paragraphsOf = (text: string) => text.split(/\n{2,}/).map((paragraph) => paragraph.trim());
 
 const isProse = (text: string) => /^[\p{L}`[*_]/u.test(text) && !isGuide(text);
 

@@ -60,7 +60,7 @@ export function addressOf(page: string): string {
     .replace(/^api\/@svc-webhooks\//, "api/")
     .replace(/(^|\/)(?:README|index)\.md$/, "$1");
   const below = page.replace(/\.md$/, "/");
-  return address.replace(/\.md$/, allPages.some((one) => one.startsWith(below)) ? "/" : "");
+  return address.replace(/\.md$/, allPages.some((path) => path.startsWith(below)) ? "/" : "");
 }
 
 /** Returns the file, relative to `site/dist`, from which VitePress makes the page: `packages/core/index.md`. */

@@ -33,6 +33,6 @@ export function searchable(file: string, markdown: string): string {
   const prose = withoutBlocks(markdown)
     .replaceAll(/!?\[([^\]]*)\]\([^)\s]*\)/g, "$1")
     .replaceAll(/^(?!#).*$/gm, (line) => line.replaceAll(commonWords, ""));
-  const found = withoutTables.test(file) ? prose.replaceAll(/^\|.*$/gm, "") : prose;
-  return firstSectionOnly.test(file) ? (found.split(/^#{2,} /m)[0] ?? "") : found;
+  const text = withoutTables.test(file) ? prose.replaceAll(/^\|.*$/gm, "") : prose;
+  return firstSectionOnly.test(file) ? (text.split(/^#{2,} /m)[0] ?? "") : text;
 }

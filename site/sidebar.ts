@@ -116,7 +116,7 @@ const item = (page: string) => ({
  */
 export function sidebars(): DefaultTheme.SidebarMulti {
   const wrong = repositoryPages.filter(
-    (page) => listedPages.filter((one) => one === page).length !== 1,
+    (page) => listedPages.filter((listed) => listed === page).length !== 1,
   );
   if (wrong.length > 0) {
     throw new Error(`site/sidebar.ts must list each page once. Check ${wrong.join(", ")}.`);

@@ -100,7 +100,9 @@ export async function questionOf(
   };
   return {
     errors: Object.fromEntries(
-      Object.entries(read).flatMap(([field, one]) => ("error" in one ? [[field, one.error]] : [])),
+      Object.entries(read).flatMap(([field, result]) =>
+        "error" in result ? [[field, result.error]] : [],
+      ),
     ),
   };
 }
@@ -176,7 +178,7 @@ function secretOf(secret: string): Read<string> {
 /** Reads secrets, one per line. */
 function secretsOf(text: string): Read<string[]> {
   const secrets = linesOf(text);
-  const wrong = secrets.map(secretOf).find((one) => "error" in one);
+  const wrong = secrets.map(secretOf).find((result) => "error" in result);
   return wrong ?? { value: secrets };
 }
 
@@ -193,7 +195,11 @@ function headersOf(text: string): Read<Question["headers"]> {
   const parsed = lines.map((line) => headerLine.exec(line));
   const wrong = lines.findIndex((line, index) => line.trim() !== "" && !parsed[index]);
   return wrong < 0
-    ? { value: parsed.flatMap((one) => (one ? [[one[1] ?? "", one[2] ?? ""] as const] : [])) }
+    ? {
+        value: parsed.flatMap((match) =>
+          match ? [[match[1] ?? "", match[2] ?? ""] as const] : [],
+        ),
+      }
     : { error: `Line ${wrong + 1} is not a header. Write it in the form Name: value.` };
 }
 

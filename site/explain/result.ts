@@ -75,7 +75,7 @@ function ofSender({ outcome, isGenuine, text, mistake, next_step }: RequestExpla
       deliveryId === undefined ? "" : `The delivery id is ${deliveryId}.`,
       type === undefined ? "" : `The type is ${type}.`,
     ];
-    return { isGenuine, verdict: genuine, texts: facts.filter((one) => one !== "") };
+    return { isGenuine, verdict: genuine, texts: facts.filter((fact) => fact !== "") };
   }
   return {
     isGenuine,
@@ -103,10 +103,10 @@ function known(mistake: SenderMistake): Partial<Result> {
   return { mistake: id, cause, fix: fixOf(mistake), difference };
 }
 
-function differenceOf({ bytes, at, before, body, yours }: BodyDifference): Difference {
+function differenceOf({ bytes, at: offset, before, body, yours }: BodyDifference): Difference {
   const same = visible(before);
   return {
-    summary: `${bytes} bytes were signed. The first byte that differs is byte ${at + 1}. At most 64 bytes from there are shown.`,
+    summary: `${bytes} bytes were signed. The first byte that differs is byte ${offset + 1}. At most 64 bytes from there are shown.`,
     bodies: [
       { name: "This body", same, different: visible(body) },
       { name: "The signed body", same, different: visible(yours) },
@@ -120,5 +120,6 @@ const names: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t"
 const visible = (text: string): string =>
   text.replaceAll(
     /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
-    (one) => names[one] ?? `\\u${(one.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`,
+    (character) =>
+      names[character] ?? `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`,
   );

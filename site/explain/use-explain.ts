@@ -64,10 +64,10 @@ export function useExplain(focus: (field: Field) => void, reveal: () => void): E
     if (state.value !== "insecure") state.value = "ready";
   }
 
-  async function refuse(found: FieldErrors): Promise<void> {
-    errors.value = found;
+  async function refuse(fieldErrors: FieldErrors): Promise<void> {
+    errors.value = fieldErrors;
     state.value = "ready";
-    const [first] = Object.keys(found) as Field[];
+    const [first] = Object.keys(fieldErrors) as Field[];
     await nextTick();
     if (first) focus(first);
   }
