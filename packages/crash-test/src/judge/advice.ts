@@ -240,7 +240,7 @@ function causeOf({ history, effect, event }: Case): string {
   return `, after \`${last.name}\`${last.note === undefined ? "" : ` (${last.note})`}`;
 }
 
-/** Returns a request whose status was not checked: the fault `status` responded, but the handler that awaited it resolved. */
+/** Returns a request to which the fault `status` responded, although the handler that awaited it resolved. */
 const uncheckedIn = (history: History): Crossing | undefined =>
   history.crossings.find((crossing) => {
     if (crossing.hasStatusFault !== true || crossing.attempt === undefined) return false;
