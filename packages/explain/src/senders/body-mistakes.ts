@@ -27,7 +27,8 @@ function originalsOf(body: Uint8Array): readonly (readonly [change: string, orig
 /** Returns an upper bound for the number of characters that indentation by one character per level adds to JSON. */
 function spacesIn(json: string): number {
   let [spaces, depth] = [0, 0];
-  for (const [mark] of json.matchAll(/[[\]{},]/g)) {
+  for (const [mark] of json.matchAll(/"(?:[^"\\]+|\\.)*"|[[\]{},]/g)) {
+    if (mark.startsWith('"')) continue;
     if (mark === "]" || mark === "}") depth -= 1;
     if (mark === "[" || mark === "{") depth += 1;
     spaces += Math.max(0, depth) + 1;

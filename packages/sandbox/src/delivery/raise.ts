@@ -48,6 +48,7 @@ export function raise(world: World, happening: Happening): readonly DeliveryReco
     return deliver(world, event, happening, active);
   } catch (error) {
     event.notSent = "not_emitted";
+    world.state.events.put(event);
     world.log(`${event.id}: the event's body could not be created (A-07): ${messageOf(error)}`);
     return [];
   }

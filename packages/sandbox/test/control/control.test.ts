@@ -223,6 +223,18 @@ describe("GET timeline", () => {
     ]);
   });
 
+  test("counts an event whose body could not be created", async () => {
+    const fail = () => {
+      throw new Error("no body");
+    };
+    const { endpoint, send, settle, control } = await open({ assumptions: { "A-07": fail } });
+    await endpoint("http://localhost:1/");
+    await send();
+    await settle();
+    const { counts } = (await control("GET overview")).body;
+    expect(counts.not_sent).toBe(2);
+  });
+
   test("shows a refused call with its code, and a replayed one with its send", async () => {
     const { send, control } = await open();
     await send({ to: [] });
