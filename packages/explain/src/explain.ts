@@ -31,8 +31,8 @@ export interface ExplainRequest {
   readonly otherSecrets?: readonly SecretKey[] | undefined;
   /**
    * Whether to look only for mistakes that are found with little work. Set it for values that anyone can send. The
-   * search then omits combinations and damage from reading chunks (`cut_body`, `split_characters`), and looks for
-   * changes of the body only if it has at most 8,192 bytes. Default: false.
+   * search then omits combinations, damage from reading chunks (`cut_body`, `split_characters`), and changes of a body
+   * that has more than 8,192 bytes. Default: false.
    */
   readonly quick?: boolean | undefined;
 }
@@ -40,8 +40,8 @@ export interface ExplainRequest {
 /** The reason why a signature differs from the correct one. It contains no secret. */
 export interface Explanation {
   /**
-   * `same`: the value is exactly the signature of the body with a current secret. `known_mistake`: `mistake` names the
-   * cause. `unknown`: no known mistake produces this value.
+   * `same`: the value is exactly the correct signature, made with a current secret. `known_mistake`: `mistake` names
+   * the cause. `unknown`: no mistake that was checked produces this value.
    */
   readonly verdict: "same" | "known_mistake" | "unknown";
   /** The cause. Present if the verdict is `known_mistake`. */
@@ -55,8 +55,8 @@ export interface Explanation {
   /**
    * The ids of the mistakes that were checked before the verdict, and `combinations` for combinations of two mistakes.
    * `combinations` is absent if the body has more than 16,384 bytes, or if 10,000 digests do not cover all combinations
-   * of two mistakes. Mistakes that change the body are absent if it has more than 4 MiB. With `quick`, more ids are
-   * absent.
+   * of two mistakes. Mistakes that change the body are absent if the body has more than 4 MiB. With `quick`, more ids
+   * are absent.
    */
   readonly checked: readonly (MistakeId | "combinations")[];
 }
@@ -91,12 +91,13 @@ export interface BodyDifference {
  * until a signature matches the value. A mistake is never accepted: only the correct signature results in `same`.
  * Uppercase hex digits, which `verify` accepts, are a mistake here.
  *
- * Hostile bodies and values never cause an error. The work is bounded: about a hundred digests of a body, some 2,000 of
- * a body that was cut, and up to 10,000 more if the body has at most 16,384 bytes. The function yields to the event
- * loop after at most 1,000 digests, and between the variants of a larger body.
+ * Hostile bodies and values never cause an error. The work is bounded: for each current secret, at most some 200
+ * digests of changed bodies and 2,000 of cut bodies, and up to 10,000 digests for combinations if the body has at most
+ * 16,384 bytes. The function yields to the event loop after at most 1,000 digests, and between the variants of a larger
+ * body.
  *
- * @throws ConfigError (as a rejection) `invalid_secret` for a current secret that a receiver would reject, or
- *   if there is none; `invalid_option` for a body that is not bytes
+ * @throws ConfigError (as a rejection) `invalid_secret` for a current secret that a receiver would reject, or if there
+ *   is none; `invalid_option` for a body that is not bytes
  *
  * @example
  * ```ts

@@ -1,9 +1,9 @@
 import { sign, type SecretKey } from "@svc-webhooks/core";
 
 /**
- * Resolves to 8 hex digits that identify a key: the start of HMAC-SHA256 of "svc-webhooks fingerprint v1", the same as
- * in the receiver's log. Resolves to `short key` for a key of fewer than 24 bytes, which could be guessed from the
- * digits.
+ * Resolves to 8 hex digits that identify a key, the same as in the receiver's log. They are the first digits of the
+ * HMAC-SHA256 of "svc-webhooks fingerprint v1" with that key. Resolves to `short key` for a key of fewer than 24 bytes,
+ * which could be guessed from the digits.
  *
  * @throws ConfigError `invalid_secret` (as a rejection) for a key that a receiver would refuse
  *

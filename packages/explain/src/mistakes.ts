@@ -251,7 +251,7 @@ export const mistakes: Readonly<Record<MistakeId, Omit<Mistake, "id">>> = {
   },
 };
 
-/** Describes mistakes that together produced one wrong value. The first one determines the id. */
+/** Combines the causes and fixes of mistakes that together produced one value. The id is that of the first mistake. */
 export function describeMistakes(ids: readonly [MistakeId, ...MistakeId[]]): Mistake {
   const unique = (field: "cause" | "fix") =>
     [...new Set(ids.map((id) => mistakes[id][field]))].join(" ");

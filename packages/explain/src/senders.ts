@@ -42,7 +42,7 @@ export interface ExplainSenderRequest extends SenderRequest {
 
 /** The outcome of a request, and the reason if a receiver refuses it. It contains no secret. */
 export interface RequestExplanation extends Judgment {
-  /** The cause. Present if a known mistake explains why the signature is refused. */
+  /** The cause. Present if the signature is missing or refused, and a known mistake explains why. */
   readonly mistake?: SenderMistake;
   /**
    * The next step, with the values to compare. Present if the signature is well-formed but refused, and no known

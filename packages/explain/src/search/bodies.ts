@@ -21,7 +21,7 @@ export interface BodyVariant {
  * Yields the variants of a body one at a time, because together they would need a hundred times the memory of the body.
  * Yields undefined where the caller can let other work run.
  *
- * @param combine whether to include JSON variants with a newline added, most of which combine two mistakes
+ * @param combine whether to include JSON variants with an added newline. Most of them combine two mistakes
  */
 export function* bodyVariants(body: Bytes, combine: boolean): Generator<BodyVariant | undefined> {
   const raw = toBinary(body);
@@ -69,8 +69,8 @@ export function* bodyVariants(body: Bytes, combine: boolean): Generator<BodyVari
 }
 
 /**
- * Returns variants of the body in which the non-ASCII characters are removed, or replaced as several languages do it.
- * Returns none if the body is ASCII.
+ * Returns variants of the body whose non-ASCII characters are removed or replaced, as various languages do. Returns an
+ * empty list if the body is ASCII.
  */
 function asciiOf(raw: string, text: string): readonly Bytes[] {
   const texts = [
@@ -84,8 +84,9 @@ function asciiOf(raw: string, text: string): readonly Bytes[] {
 }
 
 /**
- * The limits for each kind of variant that `cutVariants` yields: the number for a small body, and the total bytes for a
- * larger body.
+ * The limits of `cutVariants`. For a small body, `small` is the number of variants with a split character, and of
+ * positions at which the body is cut. For a larger body, `bytes` is the total size of the variants with a split
+ * character.
  */
 const most = { small: 1_024, bytes: 16_777_216 };
 

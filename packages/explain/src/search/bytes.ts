@@ -52,7 +52,7 @@ export function fromBase64(text: string): Bytes {
     .replaceAll("-", "+")
     .replaceAll("_", "/")
     .replaceAll(/[^A-Za-z0-9+/]/g, "");
-  // Drops a single digit at the end, because it encodes less than a byte.
+  // Drops a single leftover digit, because it encodes less than a byte.
   return fromBinary(atob(kept.length % 4 === 1 ? kept.slice(0, -1) : kept));
 }
 

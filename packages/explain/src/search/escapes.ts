@@ -9,14 +9,14 @@ export const unescaped = (json: string): string =>
       if (digits === undefined) return escape === String.raw`\/` ? "/" : escape;
       return JSON.stringify(String.fromCharCode(parseInt(digits, 16))).slice(1, -1);
     })
-    // Joins surrogate pairs, which are two escapes and are still escaped after the first step.
+    // Decodes surrogate pairs. The first step leaves them as two escapes.
     .replaceAll(/\\u(d[89ab]..)\\u(d[c-f]..)/g, (_pair, high: string, low: string) =>
       String.fromCharCode(parseInt(high, 16), parseInt(low, 16)),
     );
 
 /**
- * Returns a function that compares another serialization of the same JSON with the body. It returns the mistake if
- * either text escapes characters that the other does not, or undefined if both escape the same characters.
+ * Returns a function that compares another serialization of the same JSON with the body. It returns the mistake if one
+ * text escapes a character more often than the other, or undefined if both escape the same characters equally often.
  */
 export function escapeMistake(body: string): (text: string) => MistakeId | undefined {
   const before = escapesOf(body);

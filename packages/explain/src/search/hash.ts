@@ -53,7 +53,10 @@ const joined = (inOrder: (key: Bytes, body: Bytes) => readonly [Bytes, Bytes]): 
   },
 });
 
-/** Returns all methods, the correct one first. Imported keys live as long as the returned list. */
+/**
+ * Returns all methods, the correct one first. The methods cache the keys that they import, so each search needs a new
+ * list.
+ */
 export const methods = (): readonly Method[] => [
   hmac("sha256", []),
   hmac("sha1", ["sha1"]),

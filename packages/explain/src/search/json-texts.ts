@@ -60,8 +60,8 @@ const styles: readonly ((json: string) => string)[] = [
 ];
 
 /**
- * Yields serializations of the same JSON, the simplest mistakes first, or none if the body is not JSON. Also yields
- * undefined between steps that process the whole body, so that the caller can let other work run.
+ * Yields other serializations of a JSON body, the simplest mistakes first. Yields none if the body is not JSON. Also
+ * yields undefined between steps that process the whole body, so that the caller can let other work run.
  */
 export function* jsonTexts(body: string): Generator<JsonText | undefined> {
   const parsed = attempt((): unknown => JSON.parse(body));
@@ -72,8 +72,8 @@ export function* jsonTexts(body: string): Generator<JsonText | undefined> {
   const mistakeIn = escapeMistake(body);
   for (const text of styled(kept)) yield { id: mistakeIn(text) ?? compact.id, text, file: false };
 
-  // Tries the JSON both as JavaScript serializes it and with the body's own tokens: JavaScript may change numbers,
-  // duplicate keys and the order of keys; other languages keep them.
+  // Tries the JSON as JavaScript serializes it, with the body's own tokens, and with sorted keys. JavaScript may change
+  // numbers, remove duplicate keys and reorder keys; other languages may not.
   const stringified = attempt(() => JSON.stringify(parsed));
   yield undefined;
   const laidOut = layOut(tokensOf(kept), compact);
@@ -117,7 +117,10 @@ function* styled(json: string): Generator<string> {
   }
 }
 
-/** Returns the mistake that a layout indicates, or `reserialized_json` if the body already has this layout. */
+/**
+ * Returns the mistake that a layout indicates. Returns `reserialized_json` if the body already has this layout or, for
+ * an indented layout, any indentation.
+ */
 function layoutMistake(body: string, tokens: readonly string[], layout: Layout): MistakeId {
   const bare = body.trim();
   const isLaidOut =
@@ -160,9 +163,9 @@ const token = /"[^"\\]*(?:\\.[^"\\]*)*"|[[\]{},:]|[^\s[\]{},:"]+/g;
 const tokensOf = (json: string): readonly string[] => attempt(() => json.match(token)) ?? [];
 
 /**
- * Lays out the tokens of JSON. Returns undefined if it is nested too deeply to indent.
+ * Lays out the tokens of JSON. Returns undefined if the JSON is nested too deeply to indent.
  *
- * @param length the length of the JSON, if the layout indents it
+ * @param length the length of the JSON. Needed only if the layout indents it
  */
 function layOut(
   tokens: readonly string[],

@@ -21,7 +21,10 @@ export const otherKeys = (others: readonly SecretKey[]): readonly KeyVariant[] =
   ...others.flatMap((key) => spoilt(key, ["other_secret"])),
 ];
 
-/** Returns the keys that code may have used, without duplicates. The current secrets come first, with no mistakes. */
+/**
+ * Returns the keys that buggy code may have derived from these secrets or used instead of them, without duplicates. The
+ * current secrets come first, with no mistakes.
+ */
 export function keyVariants(
   current: readonly SecretKey[],
   previous: readonly SecretKey[],

@@ -72,7 +72,8 @@ function product(
 }
 
 /**
- * Compares the value with the digest that each mistake produces, then with those of combinations of mistakes.
+ * Searches for the mistakes that produce the value. Compares the value with the digests of single mistakes, then of
+ * combinations of mistakes, then of cut bodies, until one matches.
  *
  * @param before the bytes that are signed before the body
  * @param isQuick whether to omit combinations, bodies that were cut or whose characters were split, and changes of
@@ -147,7 +148,8 @@ export async function search(
   const bodies = [exact];
   const seen = new Set(isSmall ? [toBinary(body)] : []);
   for (const variant of variants) {
-    // Lets other work run before each variant, because building a variant of a large body is slow too.
+    // Lets other work run before each variant, because not only hashing but also building a variant of a large body is
+    // slow.
     if (!isSmall) await turn();
     if (!variant) continue;
     if (isSmall) {

@@ -32,7 +32,7 @@ export const valueMistakes: readonly MistakeId[] = [
  */
 const longest = 512;
 
-/** The minimum number of digits of a truncated digest: a shorter prefix could match by chance. */
+/** The minimum number of digits of a truncated or unpadded digest: fewer digits could match by chance. */
 const shortestTruncated = 16;
 
 /** Returns a mistake that is obvious without computing a digest, or undefined if there is none. */
@@ -50,7 +50,10 @@ export function obviousMistake(
     : undefined;
 }
 
-/** Parses a value once, and returns the function that compares digests with it: there may be thousands of digests. */
+/**
+ * Parses a value, and returns a function that compares digests with it. The value is parsed only once, because there
+ * may be thousands of digests.
+ */
 export function parseValue(value: string): MistakesIn {
   if (value.length > longest) return () => undefined;
   const bare = value
@@ -58,7 +61,8 @@ export function parseValue(value: string): MistakesIn {
     .replaceAll(/^(?:[\s"'`[]|b(?=['"]))+|[\s"'`\]]+$/g, "");
   const [, prefix = "", decorated = ""] =
     /^((?:[A-Za-z][\w-]{0,15}[=:]\s*){0,3})(.*)$/s.exec(bare) ?? [];
-  // Removes the b'…' that Python writes around bytes, and the 0x that several languages write before hex.
+  // Removes an opening quote, the b' that Python writes before bytes, and the 0x that several languages write before
+  // hex.
   const digits = decorated.replace(/^(?:b?['"]|0x(?=[0-9a-f]+$))/i, "");
   const encoding = encodingOf(digits);
   const decoration: readonly MistakeId[] =

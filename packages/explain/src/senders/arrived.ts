@@ -1,4 +1,4 @@
-/** A request from a sender, with checked members. */
+/** A request from a sender, after its parts have been validated. */
 export interface Arrived {
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body: Uint8Array<ArrayBuffer>;

@@ -24,7 +24,7 @@ function originalsOf(body: Uint8Array): readonly (readonly [change: string, orig
   ];
 }
 
-/** Returns an upper bound for the number of characters that indentation by one character per level adds to JSON. */
+/** Estimates how many characters an indentation of one character per level adds to JSON. */
 function spacesIn(json: string): number {
   let [spaces, depth] = [0, 0];
   for (const [mark] of json.matchAll(/"(?:[^"\\]+|\\.)*"|[[\]{},]/g)) {
@@ -55,7 +55,7 @@ function jsonOf(text: string): readonly string[] {
 }
 
 /**
- * Finds a change of the body if only a receiver can compare the signature, because it is made with a private key or
+ * Finds a change of the body for signatures that only a receiver can check, because they are made with a private key or
  * with a hash other than SHA-256.
  */
 export const changedBody: Look = async ({ scheme, arrived, secret, quick }) => {

@@ -1,6 +1,6 @@
 /**
- * Describes a duration in seconds and, if it has at least two minutes, in the largest unit (d, h or min) of which it
- * has at least two.
+ * Describes a duration in seconds. If it is at least two minutes, also describes it in the largest of the units d, h
+ * and min of which it has at least two.
  *
  * @example
  * ```ts

@@ -96,7 +96,9 @@ const repeated: Look = async ({ scheme, arrived }) => {
 
 const decoration = /[\s"'`]/;
 
-/** Removes white space and quotes from both ends. A regular expression would take quadratic time for the second end. */
+/**
+ * Removes white space and quotes from both ends. A regular expression for the trailing ones could take quadratic time.
+ */
 function strip(value: string): string {
   let [start, end] = [0, value.length];
   while (start < end && decoration.test(value.charAt(start))) start += 1;

@@ -4,8 +4,8 @@ import { concat, utf8 } from "../search/bytes.js";
 import { headerOf, type Arrived } from "./arrived.js";
 
 /**
- * Returns whether a signature has the form of a SHA-256 digest. The search reports every other hash as a mistake, so it
- * must not see a scheme that uses another hash.
+ * Returns whether a signature has the form of a SHA-256 digest. The search treats every other hash as a mistake, so
+ * schemes that use another hash must not be searched.
  */
 const isDigest = (text: unknown) => typeof text === "string" && /^[\da-f]{64}$/.test(text);
 
@@ -21,7 +21,7 @@ export function hmacClaimOf(scheme: Scheme, arrived: Arrived): HmacClaim | undef
     : undefined;
 }
 
-/** Returns whether a key made one of the signatures of a text and a body. */
+/** Resolves to whether one of the claim's signatures was made with this key, from the claim's text and the body. */
 export async function isMadeWith(
   key: string | Uint8Array,
   { before, signatures }: HmacClaim,

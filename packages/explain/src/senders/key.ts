@@ -2,8 +2,8 @@ import type { Scheme } from "@svc-webhooks/core";
 import { isEqual, utf8 } from "../search/bytes.js";
 
 /**
- * Returns the key of a secret: its text if the UTF-8 bytes of the text are the key, so that mistakes with the text can
- * be found; otherwise the bytes.
+ * Returns the key of a secret. If the key consists of the UTF-8 bytes of the secret, returns the secret itself, so that
+ * mistakes with its text can be found. Otherwise, returns the bytes of the key.
  *
  * @param name the secret's name in the text of an error
  * @throws ConfigError `invalid_secret` for a secret that the scheme refuses

@@ -28,8 +28,8 @@ export interface SenderMistake {
   /** The first difference between the signed bytes and the body. Present if `explain` found how the body changed. */
   readonly body_difference?: BodyDifference | undefined;
   /**
-   * The sender whose scheme fits the request. Present if the id is `other_scheme`, unless the service sent the request,
-   * which needs no scheme.
+   * The sender whose scheme fits the request. Present if the id is `other_scheme`, except for a request with the
+   * service's own signature header, whose receiver needs no scheme.
    */
   readonly sender?: SenderName | undefined;
 }

@@ -7,8 +7,8 @@ import { mismatched } from "./signature-mistakes.js";
 import { timesIn } from "./signed-time.js";
 
 /**
- * Resolves to the mistake that made a receiver refuse a request, or to undefined if none is known. A mistake is never
- * accepted: each candidate differs from the given request in its headers, its time, its key or its body.
+ * Resolves to the mistake that made a receiver refuse a request, or to undefined if none is known. The request stays
+ * refused: only altered copies of it are judged.
  */
 export async function explainRefusal(refused: Refused): Promise<SenderMistake | undefined> {
   const { code } = refused.judgment.outcome;
@@ -31,8 +31,8 @@ async function firstOf(all: readonly Look[], refused: Refused): Promise<SenderMi
 }
 
 /**
- * Judges the request at its signed time. Resolves to the mistake for which it is refused even then, or to `stale` if it
- * would be accepted then. Resolves to undefined if no such mistake or no time is found.
+ * Judges the request as if it had arrived at its signed time. Resolves to `stale` if it would be accepted then, and
+ * otherwise to the mistake for which it would be refused. Resolves to undefined if no such mistake or no time is found.
  */
 async function explainStale(refused: Refused): Promise<SenderMistake | undefined> {
   const { scheme, arrived, secret } = refused;

@@ -16,8 +16,8 @@ export interface WrittenTime {
 }
 
 /**
- * Returns the first five possible times in the scheme's headers and in `webhookTimestamp`: 10 digits are seconds, 13
- * milliseconds.
+ * Returns up to five possible times from the scheme's headers and from the body's `webhookTimestamp`. A number of 10
+ * digits is a time in seconds, one of 13 digits a time in milliseconds.
  */
 export function timesIn(scheme: Scheme, arrived: Arrived): readonly WrittenTime[] {
   const values = scheme.headers.map((name) => headerOf(arrived, name) ?? "");
