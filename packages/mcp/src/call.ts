@@ -101,8 +101,8 @@ function codeIn(error: unknown): string {
 }
 
 /**
- * Returns a report as a tool's result: all texts are masked, and untrusted texts are also cleaned. The text repeats the
- * structured result, for clients that show only text.
+ * Returns a report as a tool's result. All texts are masked. Untrusted texts are also cleaned, and cut to a maximum
+ * size. The text content repeats the structured result, for clients that show only text.
  */
 function resultOf({ untrusted = [], ...report }: Shown, mask: Mask): CallToolResult {
   const text = untrustedText(untrusted, mask);

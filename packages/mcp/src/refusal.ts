@@ -1,4 +1,7 @@
-/** An error that states why a tool did not run or finish. Its message and fix are whole sentences of this package. */
+/**
+ * An error that states why a tool did not run or finish. Its message and fix are whole sentences, written by this
+ * package.
+ */
 export class Refusal extends Error {
   override readonly name = "Refusal";
   readonly code: string;

@@ -12,7 +12,8 @@ import { serviceAt } from "./setup/service.js";
 
 /**
  * Serves the tools over stdin and stdout until stdin is closed or fails, until the client sends a message of more than
- * 10 MiB, or until `signal` is aborted. Then cancels all running calls, closes the sandbox, and resolves.
+ * 10 MiB, or until `signal` is aborted. Then cancels all running calls, closes the sandbox if there is one, and
+ * resolves.
  *
  * @throws WebhookError `wrong_usage` (as a rejection) for a variable that is not set, whose name is not valid, or whose
  *   value is too short, and for a host that is not valid or has no address
@@ -56,8 +57,8 @@ export async function runMcp(options: McpOptions, process: McpProcess): Promise<
     const world = { secrets, hosts, service, write, clock: systemClock };
     const ended = endOf(stdin, signal);
     const transport = new StdioServerTransport(stdin, stdout as unknown as Writable);
-    // Ends the server when the transport closes. It does so after a message that is too long, without reading stdin to
-    // its end.
+    // Ends the server when the transport closes. The transport closes after a message that is too long, without reading
+    // stdin to its end.
     const close = transport.close.bind(transport);
     transport.close = async () => {
       await close();

@@ -1,6 +1,6 @@
 import { masked } from "svc-webhooks/workbench";
 
-/** Replaces the parts of secrets in a text with ellipses: parts next to each other with one ellipsis. */
+/** Replaces the parts of secrets in a text with ellipses, and adjacent parts with a single ellipsis. */
 export type Mask = (text: string) => string;
 
 /** The minimum length of a secret in characters. A shorter secret may occur in other text by chance. */
@@ -9,7 +9,10 @@ export const shortestSecret = 8;
 /** The minimum length of a part of a secret that is masked, in bytes. */
 const partLength = 8;
 
-/** The number of layers of escapes that are decoded, because an escaped text may be escaped again. */
+/**
+ * The maximum number of layers of escapes that are decoded. There may be several, because an escaped text may be
+ * escaped again.
+ */
 const layers = 3;
 
 /** A text whose escapes or encodings are decoded, with the position of each of its characters in the original text. */
@@ -50,7 +53,8 @@ const escapes: readonly (readonly [RegExp, Decode])[] = [
 
 /** The patterns of encoded bytes, and their decoders. A decoded text is searched for parts of the secret's bytes. */
 const encodings: readonly (readonly [RegExp, Decode])[] = [
-  // Lists of bytes as `inspect(Buffer)`, `String(Uint8Array)` and JSON print them. Each match is separators and a byte.
+  // Lists of bytes as `inspect(Buffer)`, `String(Uint8Array)` and JSON print them. Each match is a byte and the
+  // separators before it.
   [/(?<![\s,:;.-])[\s,:;.-]*(?<![0-9a-z])(?:0x)?([0-9a-f]{2})(?![0-9a-z])/gi, byteOf(16)],
   [/(?<![\s,:;.-])[\s,:;.-]*(?<![0-9a-z])(\d{1,3})(?![0-9a-z])/gi, byteOf(10)],
   // Hex digits and base64, once for each alignment. The characters before the first aligned group stay unchanged.
@@ -66,7 +70,7 @@ const encodings: readonly (readonly [RegExp, Decode])[] = [
 /**
  * Returns a function that masks each secret, the bytes that it decodes to as base64, and all their parts of 8 bytes or
  * more: as text, in hex, in base64 at any alignment, as a list of bytes in hex or decimal, in compatibility forms such
- * as full width, and behind percent, JSON and HTML escapes.
+ * as full width, and under up to three layers of percent, JSON and HTML escapes.
  */
 export function maskOf(secrets: readonly string[]): Mask {
   const parts = new Set<string>();
@@ -96,7 +100,10 @@ export function maskOf(secrets: readonly string[]): Mask {
 /** Replaces the characters of base64url with those of base64. */
 const inBase64 = (text: string): string => text.replaceAll("-", "+").replaceAll("_", "/");
 
-/** Yields a text before and after each layer of escapes is decoded, and each time also with each encoding decoded. */
+/**
+ * Yields the normalized text, then the text after each layer of escapes is decoded. Also yields each of these texts
+ * with each encoding decoded.
+ */
 function* viewsOf(text: string): Generator<View> {
   const places = Array.from({ length: text.length + 1 }, (_, index) => index);
   const whole = { text, starts: places, ends: places.slice(1) };

@@ -20,7 +20,10 @@ const invisible = /[\p{Default_Ignorable_Code_Point}\p{Co}\p{Cn}]/gu;
  */
 export const cleaned = (text: string): string => clean(text).replaceAll(invisible, "");
 
-/** Joins texts into one of at most 4,096 bytes, each on its own line. Returns undefined if there are no texts. */
+/**
+ * Cleans, masks and joins texts, one on each line, and cuts the result to 4,096 bytes. Returns undefined if there are
+ * no texts.
+ */
 export function untrustedText(texts: readonly UntrustedText[], mask: Mask): string | undefined {
   const lines = texts.map(([label, text]) => {
     const shown = mask(cleaned(text.slice(0, mostExamined)));

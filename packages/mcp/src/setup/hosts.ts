@@ -17,10 +17,10 @@ import { Refusal } from "../refusal.js";
  * - Its host is allowed: by default `localhost`, the names below it and loopback addresses, each at any port. With
  *   `--allow-host`, only the hosts that are listed. Other names are refused even if they resolve to loopback.
  * - A host that is listed without a port is allowed at ports 80 and 443 or, if all its addresses are loopback, at any.
- * - It does not lead to the service or the sandbox: to its port, by any name or address. `0.0.0.0` and `::` count as
+ * - It does not lead to the port of the service or the sandbox, by any name or address. `0.0.0.0` and `::` count as
  *   this machine.
  *
- * Names are resolved once, when the server starts, and requests connect to these addresses. Redirects are not followed.
+ * Names are resolved once, when the server starts, and requests connect to the resulting addresses. Redirects are not followed.
  */
 
 /** The hosts to which tools may send requests. */
@@ -121,7 +121,10 @@ function matches({ host, port, addresses }: Entry, url: URL, wanted: string): bo
   return addresses.every(isLoopback) || ["80", "443"].includes(portOf(url));
 }
 
-/** Resolves to the entry of a host to which no tool may send. It has no addresses if the host's name has none. */
+/**
+ * Resolves to the entry of a host to which no tool may send deliveries. The entry has no addresses if the name cannot
+ * be resolved.
+ */
 async function reservedOf(url: URL, resolve: Resolve): Promise<Entry> {
   const host = hostOf(url);
   const addresses = await addressesOf(host, resolve).catch((): readonly Address[] => []);

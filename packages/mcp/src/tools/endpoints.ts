@@ -6,7 +6,7 @@ import { Refusal } from "../refusal.js";
  * Resolves to the id of an active endpoint of the sandbox: `wanted` or, if that is undefined, the only active endpoint.
  *
  * @throws Refusal (as a rejection) `no_endpoint` if no endpoint is active; `endpoint_needed` if `wanted` is not active,
- *   or if it is undefined although several endpoints are
+ *   or if it is undefined although several endpoints are active
  */
 export async function activeEndpoint(
   client: Client,

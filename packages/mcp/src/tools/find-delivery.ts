@@ -8,7 +8,10 @@ interface Wanted {
   readonly type?: string | undefined;
 }
 
-/** Resolves to the newest delivery with this id and type, among the newest 100. An undefined member matches all. */
+/**
+ * Resolves to the newest delivery with this event id and type, or to undefined if none of the newest 100 matches. An
+ * undefined id or type matches all.
+ */
 export async function findDelivery(
   newest: AsyncIterable<Followed>,
   { event_id, type }: Wanted,

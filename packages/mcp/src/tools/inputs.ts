@@ -34,7 +34,7 @@ export const bodyEncoding = z
   .default("utf8")
   .describe("the encoding of `body`: base64 keeps bytes that are not UTF-8");
 
-/** Returns the bytes of a body. Throws a Refusal `invalid_body` if it is not valid base64. */
+/** Returns the bytes of a body. Throws a Refusal `invalid_body` for base64 that is not valid or not padded. */
 export function bytesOf(body: string, encoding: "utf8" | "base64"): Uint8Array {
   if (encoding === "utf8") return new TextEncoder().encode(body);
   const bytes = Buffer.from(body, "base64");

@@ -20,8 +20,8 @@ export const resultOf = (
   code === undefined ? otherwise : { code, ...sentencesOf(code) };
 
 /**
- * Returns a neutral sentence if `id` is that of a failed connection, which may not be the receiver's mistake. Otherwise
- * returns `otherwise`.
+ * Returns `otherwise`, or a neutral sentence if `id` means that the connection failed, which may not be the receiver's
+ * mistake.
  */
 export const happenedOf = (id: string, otherwise: string): string =>
   ["tls", "unreachable"].includes(id) ? "The receiver cannot be reached." : otherwise;

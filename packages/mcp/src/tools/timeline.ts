@@ -16,7 +16,10 @@ export type State = z.output<typeof stateSchema>;
 export const stateOf = (status: unknown): State =>
   states.find((state) => state === status) ?? "other";
 
-/** Returns the last genuine attempt. The refusal of a tampered attempt does not mean that the delivery has failed. */
+/**
+ * Returns the last attempt that was not tampered with, or undefined. The refusal of a tampered attempt does not mean
+ * that the delivery has failed.
+ */
 const lastGenuine = ({ attemptsMade = [] }: Followed) =>
   attemptsMade.findLast(({ isTampered }) => !isTampered);
 
@@ -167,7 +170,7 @@ async function detail({ request }: Client, id: string, signal: AbortSignal) {
     const { n, status, error, ms, tamper } = attempt;
     const mark = markOf(tamper !== undefined);
     const shown = `${textIn(status ?? error)}, ${textIn(ms)} ms`;
-    // Shows no response if `n` is not an integer, because only an integer may become part of a path.
+    // Requests no response if `n` is not an integer, because only an integer may become part of a path.
     if (!Number.isSafeInteger(n)) {
       untrusted.push([`attempt${mark}`, shown]);
       continue;

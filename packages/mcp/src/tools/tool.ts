@@ -28,7 +28,7 @@ export interface Tool<
   readonly facts: Facts;
   /** The side that a call may change. With `depends`, the input decides: `writesTo` returns the side. */
   readonly writes: "nothing" | "receiver" | "service" | "depends";
-  /** Required if `writes` is `depends`. */
+  /** Returns the side that a call with this input may change. Required if `writes` is `depends`. */
   readonly writesTo?: (input: z.output<Input>) => "receiver" | "service";
   /** Whether a call can make a handler run, or run again. Default false. */
   readonly isDestructive?: boolean;

@@ -67,7 +67,7 @@ export async function toReceiver(
   }));
   const facts = { to: "receiver" as const, responses };
   if (!wrong) {
-    // Omits the outcome of a tampered delivery: its texts would present the correct refusal as a mistake.
+    // Omits the outcome of a tampered delivery: the outcome's texts would present the correct refusal as a mistake.
     const code = input.mode === "tampered" ? undefined : replies.at(-1)?.code;
     const { next, ...otherwise } = expected[input.mode];
     return {
