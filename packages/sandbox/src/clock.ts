@@ -1,6 +1,6 @@
 export type ClockMode = "real" | "manual" | "accelerated";
 
-/** The kind of some scheduled work, and the id of the record that it belongs to. */
+/** A piece of scheduled work: its kind, and the id of the record that it belongs to. */
 export interface DueItem {
   readonly kind: "attempt" | "send" | "timeout" | "delay";
   readonly id: string;
@@ -20,9 +20,9 @@ export interface SandboxClock {
   /**
    * Moves time forward by `ms` and runs all work that becomes due, each item at its own time. Resolves when that work
    * has finished. If none of it finishes for `patienceMs` of real time (a clock option, 1,000 by default), the clock
-   * stops waiting for it. On a manual clock, advancing by 15 s or more then times out an attempt that is still running
-   * (A-10), so raise `patienceMs` for a slow receiver. Rejects with RangeError if `ms` is negative, is not finite or
-   * leads beyond the year 9999.
+   * stops waiting for it. On a manual clock, advancing by at least the time limit of attempts (A-10, 15 s by default)
+   * then times out an attempt that is still running, so raise `patienceMs` for a slow receiver. Rejects with RangeError
+   * if `ms` is negative, is not finite or leads beyond the year 9999.
    */
   readonly advance: (ms: number) => Promise<void>;
   /**

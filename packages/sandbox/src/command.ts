@@ -196,7 +196,10 @@ async function runFile(
 const seedFrom = ({ seed }: CommandValues) =>
   seed === undefined ? undefined : numberFrom("seed", seed, 2 ** 32 - 1);
 
-/** Whether an option was given. False and an empty list count as absent, because some parsers set them. */
+/**
+ * Whether an option was given. False and an empty list count as absent, because some parsers set them for absent
+ * options.
+ */
 const isGiven = (value: CommandValues[keyof CommandValues]) =>
   Array.isArray(value) ? value.length > 0 : value !== undefined && value !== false;
 

@@ -11,12 +11,12 @@ import type { World } from "./world.js";
 
 interface WorldListeners {
   readonly onChange: ChangeListener;
-  /** Receives each delivery whose changes were rolled back. */
+  /** Receives each delivery that still exists after its changes were rolled back. */
   readonly onRollBack: (delivery: DeliveryRecord) => void;
 }
 
 /**
- * Opens the state, and creates the parts of the world that use it.
+ * Opens the state, and creates the other parts of the world.
  *
  * @param secret returns each new signing secret, in place of a generated one
  */

@@ -24,7 +24,7 @@ interface Waiting {
   readonly slot: FaultRecord["slots"][number];
 }
 
-/** Manages the faults that the developer has set up for an endpoint (`we_…`) or a route (`POST /v1/emails`). */
+/** Manages the faults that the developer has set up for endpoints (`we_…`) and routes (such as `POST /v1/emails`). */
 export function createFaults(state: State, ids: Ids) {
   /** Yields the faults for `target` that have an unused slot, oldest first, each with that slot. */
   function* waiting(target: string) {

@@ -16,9 +16,9 @@ export interface SandboxOptions {
    * epoch milliseconds, at most 253,402,214,400,000: the clock ends with the year 9999. `advance` stops waiting for
    * receivers if no attempt finishes for `patienceMs` of real time: 1 to 600,000, 1,000 by default.
    *
-   * A data file stores its clock, whose time goes back only by a rewind. Without this option, the clock keeps the
-   * file's mode. `"real"` without `start` continues at the machine's time, or at the file's time if that is later; the
-   * clock then stays ahead by the difference. `start` applies only if the file has no clock yet.
+   * A data file stores its clock. That clock's time goes back only by a rewind. Without this option, the clock keeps
+   * the file's mode. `"real"` without `start` continues at the machine's time, or at the file's time if that is later;
+   * the clock then stays ahead by the difference. `start` applies only if the file has no clock yet.
    */
   readonly clock?:
     | ClockMode
@@ -33,8 +33,8 @@ export interface SandboxOptions {
   readonly data?: string | undefined;
   /**
    * Values of assumptions by their id: `{ "A-06": "reject" }`. A-04 also accepts a map from occasions to types, and
-   * A-07 a function. `sandbox.assumptions()` lists all words. These values are not saved. They override the values in
-   * the data file, which stores only values that were selected over HTTP.
+   * A-07 a function. `sandbox.assumptions()` lists the words that each assumption accepts. These values are not saved.
+   * They override the values in the data file, which stores only values that were selected over HTTP.
    */
   readonly assumptions?: Readonly<Partial<Record<AssumptionId, unknown>>> | undefined;
   /**
@@ -126,15 +126,15 @@ export function resolveOptions(options: SandboxOptions) {
     limits: { maxDeliveries, maxBytes },
     lookup,
     log,
-    /** The ledger, in which the assumptions from the options are selected. */
+    /** A new ledger with the values of the option `assumptions`. */
     ledger: ledgerWith(assumptions),
     assumptions: assumptions as Readonly<Record<string, unknown>>,
   };
 }
 
 /**
- * Prints a line. All sandboxes of a process share this function, so that lines that are reported once per `log`
- * function are printed only once.
+ * Prints a line. All sandboxes of a process share this function, so that a line that is logged once for each `log`
+ * function is printed only once.
  */
 const toStderr = (line: string) => void process.stderr.write(`svc-webhooks sandbox: ${line}\n`);
 

@@ -25,7 +25,7 @@ export interface Sandbox {
   /**
    * Serves a request to the interface, its OpenAPI document, the page or the control routes under `/_sandbox/`. Rejects
    * with Error after `close()`, and with TypeError if a fault closes the connection. If a fault withholds the response,
-   * rejects with the reason of the request's signal when that is aborted.
+   * rejects only when the request's signal is aborted, with the signal's reason.
    */
   readonly fetch: (request: Request) => Promise<Response>;
   /**
@@ -45,8 +45,8 @@ export interface Sandbox {
   readonly assumptions: () => readonly AssumptionState[];
   /**
    * Keeps a copy of the whole state: all records, pending deliveries, faults, assumptions, the clock, and the position
-   * in the sequence of a `seed`. At most 5 checkpoints are kept: another one is refused with `conflict`. A data file
-   * stores them too. A checkpoint does not include the state of receivers.
+   * in the sequence of a `seed`. At most 5 checkpoints are kept: a sixth is refused with `conflict`. A data file stores
+   * them too. A checkpoint does not include the state of receivers.
    *
    * @param name 1 to 60 letters, digits, hyphens and underscores; an earlier checkpoint of this name is replaced.
    *   Default `checkpoint`.
@@ -73,9 +73,9 @@ export interface Sandbox {
 }
 
 /**
- * Creates a sandbox that implements the service's whole interface: domains, sends, endpoints, signed deliveries
- * with retries, redelivery and secret rotation. By default nothing leaves this machine; with A-21 `private`,
- * deliveries go to private addresses too, and with `strict` to public HTTPS URLs.
+ * Creates a sandbox that implements the service's whole interface: domains, sends, endpoints, signed deliveries with
+ * retries, redelivery and secret rotation. By default, nothing leaves this machine. With A-21 `private`, deliveries can
+ * go to private addresses too. With `strict`, they can go only to public HTTPS URLs.
  *
  * @throws ConfigError `unknown_option`, `invalid_option`
  * @throws Error if the data file cannot be used
@@ -312,7 +312,7 @@ function saveClock({ state, clock }: Service): void {
   state.commitSoon();
 }
 
-/** Rejects as the global `fetch` does if the connection closes, or stays silent until the request is aborted. */
+/** Rejects as the global `fetch` does: for `closed` immediately, for `silent` only when the request is aborted. */
 async function failedFetch({ signal }: Request, lost: "closed" | "silent"): Promise<never> {
   if (lost === "silent") await aborted(signal);
   throw new TypeError("fetch failed", {

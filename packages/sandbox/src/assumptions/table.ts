@@ -105,9 +105,9 @@ export interface Assumption<Name extends Setting = Setting, Id extends string = 
   /** The affected parts of the service: operations such as `POST /v1/emails`, `every operation`, or `deliveries`. */
   readonly usedBy: readonly string[];
   /**
-   * Returns the value that `word` selects, or undefined if it selects none. Two kinds of values are not words: code in
-   * the same process may pass an emit map for `event.emits` or a function for `event.body`, and a data file contains
-   * the rule itself for `auth`.
+   * Returns the value that `word` selects, or undefined if it selects none. Accepts three kinds of values that are not
+   * words: for `event.emits` an emit map, and for `event.body` a function, both from code in the same process; and for
+   * `auth` the rule itself, from a data file.
    */
   readonly parse: (word: unknown) => Settings[Name] | undefined;
 }

@@ -33,7 +33,8 @@ const longestTurn = 5;
  *   it waits for the clock → awaiting. The timer fires → the entries in `running` move to `leftRunning`, and the
  *   promise resolves → idle.
  *
- * Firing also happens in the last two states, which only describe what a moved clock is waiting for.
+ * Turns of the event loop start due entries in the last two states too. These two only describe what a moved clock is
+ * waiting for.
  */
 export function createRunner(time: Time, patienceMs = 1_000) {
   const heap = createHeap<Entry>((a, b) => a.time - b.time);
@@ -132,7 +133,9 @@ export function createRunner(time: Time, patienceMs = 1_000) {
   };
 }
 
-/** Moves one entry for an item, but never a delay, from one set to the other. Such entries are interchangeable. */
+/**
+ * Moves one entry of an item, other than a delay, from one set to the other. The item's entries are interchangeable.
+ */
 function moveOne(id: string, from: Set<Entry>, to: Set<Entry>): void {
   for (const entry of from) {
     if (entry.item.id !== id || entry.item.kind === "delay") continue;

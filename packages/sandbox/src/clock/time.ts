@@ -56,8 +56,8 @@ export function createTime({ mode = "real", speed, start }: ClockOptions) {
     restore(state: ClockState, newest: number) {
       setMode(state.mode, state.speed);
       base = state.now;
-      // `wallBase` must not be in the future, although the machine's clock may have been set back. `newest` may be
-      // later than the saved time, because a killed process did not save its latest time.
+      // Keeps `wallBase` from being in the future if the machine's clock was set back. `newest` may be later than the
+      // saved time, because a killed process did not save its latest time.
       wallBase = Math.min(state.wall, wall());
       base += Math.max(0, newest - exact());
     },

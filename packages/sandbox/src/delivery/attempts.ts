@@ -25,7 +25,7 @@ import { deliveryHeaders, signature, signingSecret } from "./signing.js";
 import { tampered } from "./tamper.js";
 import { createTimeLimit } from "./time-limit.js";
 
-/** Describes an attempt to make. */
+/** An attempt to make. */
 export interface AttemptOrder {
   readonly trigger: Trigger;
   /** The tampering that the developer requested. It replaces a fault's tampering. */
@@ -141,8 +141,8 @@ const unsigned = ({ delivery, endpoint }: Attempt): OutgoingRequest => ({
 });
 
 /**
- * Records the results of an attempt, of which a duplicated attempt may have two. Returns the first successful one, or
- * else the first.
+ * Records the results of an attempt: two if a fault duplicated it, otherwise one. Returns the record of the first
+ * successful result, or else of the first result.
  */
 function record(
   { state, clock }: World,

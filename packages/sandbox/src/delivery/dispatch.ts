@@ -15,9 +15,9 @@ import { createSchedule, isArchived } from "./schedule.js";
 const attemptsPerEndpoint = 10;
 
 /**
- * Makes the attempts that are due. `schedule` calls `attemptDue` for a delivery. `reorder` returns the deliveries to
- * attempt then: usually this one, but with a fault of kind `reorder` none or a whole batch. `conclude` finishes each
- * one or schedules its next attempt.
+ * Makes the attempts that are due. When a delivery is due, `schedule` calls `attemptDue`. `reorder` then returns the
+ * deliveries to attempt: usually only this one, but with a fault of kind `reorder`, none or a whole batch. `conclude`
+ * finishes each delivery or schedules its next attempt.
  */
 export function createDispatch(world: World, transport: Transport) {
   const { state, clock, log } = world;

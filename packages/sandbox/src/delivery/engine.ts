@@ -64,7 +64,7 @@ export function createEngine(world: World, transport: Transport) {
      * Cancels the scheduled attempt of a delivery whose changes were rolled back, and schedules that of the old record.
      */
     takenBack: schedule.arm,
-    /** Cancels the pending deliveries of an endpoint. */
+    /** Finishes the pending deliveries of an endpoint without further attempts. */
     cancel({ id }: EndpointRecord): void {
       for (const delivery of state.deliveries.all()) {
         if (delivery.endpointId === id && delivery.state === "pending") schedule.finish(delivery);

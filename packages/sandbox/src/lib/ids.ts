@@ -35,7 +35,8 @@ export function createIds(seed?: string, ownSecret?: () => string): Ids {
   const text = (length: number) => {
     let out = "";
     while (out.length < length) {
-      // Bytes from 248, the largest multiple of 62 in a byte, are skipped, because they would favor the first letters.
+      // Skips bytes from 248, the largest multiple of 62 that fits in a byte, because they would favor the first
+      // letters.
       for (const byte of bytes(length))
         if (byte < 248 && out.length < length) out += letters[byte % 62];
     }
@@ -52,8 +53,8 @@ export function createIds(seed?: string, ownSecret?: () => string): Ids {
 }
 
 /**
- * Creates a repeatable sequence of bytes. Each request returns at most 32 bytes of a hash, so that the sequences of two
- * seeds do not overlap.
+ * Creates a repeatable sequence of bytes. Each request returns at most 32 bytes, from a hash of the seed and the number
+ * of the request, so that the sequences of two seeds do not overlap.
  */
 function createSequence(first: string) {
   let seed = first;

@@ -6,7 +6,10 @@ export interface Opener {
   readonly args: readonly string[];
 }
 
-/** Returns the program that opens an address without quotation marks in the default browser. */
+/**
+ * Returns the program and arguments that open an address in the default browser. The address must not contain quotation
+ * marks.
+ */
 export function openerOf(platform: NodeJS.Platform, address: string): Opener {
   if (platform === "darwin") return { program: "open", args: [address] };
   // `start` is built into cmd, and treats its first quoted argument as a window title, so an empty title comes first.

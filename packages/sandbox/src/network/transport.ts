@@ -80,10 +80,10 @@ export interface NetworkTransportOptions {
 }
 
 /**
- * Sends requests over the network.
+ * Creates a transport that sends requests over the network.
  *
  * The URL and all its addresses are checked for each attempt. The connection goes to the checked address itself, so it
- * does not matter if the name's address changes in between. Addresses are tried in turn, until a connection is
+ * does not matter if the name's address changes after the check. Addresses are tried in turn, until a connection is
  * established. Redirects are not followed.
  */
 export function networkTransport(options: NetworkTransportOptions): Transport {
@@ -222,7 +222,7 @@ const switched = failure("protocol", "The receiver switched to another protocol 
 /** The progress of an exchange. It determines how a failure is described. */
 type Phase = "connecting" | "handshake" | "open" | "response";
 
-/** The headers that only the transport sets. Two lengths, for example, would allow request smuggling. */
+/** The headers that only the transport may set. Two lengths, for example, would allow request smuggling. */
 const ownHeaders = new Set(["host", "content-length", "connection", "transfer-encoding"]);
 
 function describe(error: NodeJS.ErrnoException, url: URL, phase: Phase): Failure {
@@ -260,7 +260,10 @@ const refusals = ({ hostname, port, protocol }: URL): Record<string, string> => 
   ENETUNREACH: `The network of ${hostname} cannot be reached from this machine.`,
 });
 
-/** Adds to the text of an error the addresses that the host name resolved to. Returns any other result unchanged. */
+/**
+ * Appends to an error's text the addresses that the URL's host name resolved to. Returns a response unchanged, and also
+ * an error if the URL contains an address instead of a name.
+ */
 function withAddresses(sent: Sent, url: URL, addresses: readonly Address[]): Sent {
   if (!("error" in sent) || literal(url) !== undefined) return sent;
   const tried = addresses.map(({ address }) => address).join(", ");
@@ -277,7 +280,7 @@ const moments: Record<Phase, string> = {
   response: "in the middle of the response",
 };
 
-/** Resolves like `promise`, or to undefined if the signal aborts first. */
+/** Settles like `promise`, or resolves to undefined if the signal aborts first. */
 function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
   return new Promise((resolve, reject) => {
     const abort = (): void => resolve(undefined);

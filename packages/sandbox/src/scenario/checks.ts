@@ -12,7 +12,7 @@ export interface Checked {
   readonly found: string;
 }
 
-/** Returns the deliveries with a `seq` above `firstSeq` that a selection matches, oldest first. */
+/** Returns the deliveries that match a selection and have a `seq` above `firstSeq`, oldest first. */
 export const selected = (
   { state }: Service,
   firstSeq: number,
@@ -66,7 +66,7 @@ interface Amount {
 const isMet = (found: number, { count = found, at_least = found, at_most = found }: Amount) =>
   found === count && found >= at_least && found <= at_most;
 
-/** The kinds of faults under which the receiver gets the genuine body and produces the response itself. */
+/** The kinds of faults under which the receiver still gets the genuine body, and its own response is recorded. */
 const passed: ReadonlySet<string | undefined> = new Set(["slow", "duplicate", "reorder"]);
 
 /** Describes the receiver's own failures, without those that a fault or tampering caused. */

@@ -7,7 +7,10 @@ import { referencesIn, stringsIn } from "./template.js";
 /** The version of the format that this package reads and writes. */
 export const version = 1;
 
-/** The limits of a file: its size in bytes, its steps, the requests that these send, and the depth of its JSON. */
+/**
+ * The limits of a file: its size in bytes, the number of its steps and of the requests that they send, and the depth of
+ * its JSON.
+ */
 export const mostBytes = 1_048_576;
 export const mostSteps = 1_000;
 const mostRequests = 2_000;
@@ -151,7 +154,7 @@ export type AdvanceStep = z.output<typeof advanceStep>;
 export type ExpectStep = z.output<typeof expectStep>;
 export type Step = RequestStep | ActionStep | FindStep | AdvanceStep | ExpectStep;
 
-/** The assumption that a file cannot change, because it would let the file send data to other machines. */
+/** The assumption that a file cannot change. With another value, a file could send data to other machines. */
 export const fixedAssumption = "A-21";
 export const fixedReason = `${fixedAssumption}, because a scenario delivers only to its receiver. Remove the assumption.`;
 
@@ -199,7 +202,7 @@ export function parseScenario(value: unknown): Scenario {
   };
 }
 
-/** Checks that a file can contain the step. @throws Error if it cannot, whatever values its references have */
+/** Checks that a file can contain the step, without checking its references. @throws Error if it cannot */
 export function assertStep(step: unknown): void {
   // The depth starts at 2, because a step is two levels deep in a file.
   assertShallow(step, 2);

@@ -29,7 +29,10 @@ export interface Recording {
   /** The steps whose results still exist. A rewind removes the steps after its checkpoint. */
   live: Recorded[];
   readonly assumptions: Record<string, string>;
-  /** The names of existing ids. A rewind removes later names, because with a seed their ids may occur again. */
+  /**
+   * The names of existing ids. A rewind removes the names of later ids, because with a `seed`, new items may get the
+   * same ids.
+   */
   names: Map<string, string>;
   /** All names that have been used, so that no name is used for two ids. */
   readonly usedNames: Set<string>;
@@ -171,7 +174,7 @@ function nameOf(to: Recording, id: string, kind: string, state: Service["state"]
   return name;
 }
 
-/** Returns the deliveries of calls since the recording began, oldest first. A run causes the same deliveries. */
+/** Returns the deliveries caused by calls since the recording began, oldest first. A run causes the same deliveries. */
 const ownDeliveries = (state: Service["state"], to: Recording) =>
   state.deliveries
     .list()
@@ -192,7 +195,10 @@ function captureId(to: Recording, id: string, name: string, state: Service["stat
   to.steps.push({ step: { find: { number: index + 1 }, capture: { [name]: member } } });
 }
 
-/** Yields the steps that create the items that exist when the recording begins, and adds their names to `names`. */
+/**
+ * Yields steps that create the domains, active endpoints and unused faults that exist when the recording begins. Adds
+ * the names of the domains and endpoints to `names`.
+ */
 export function* initialSteps({ state }: Service, names: Map<string, string>): Iterable<Recorded> {
   const nameFor = (id: string, base: string) => {
     const earlier = [...names.values()].filter((name) => name.startsWith(`initial-${base}-`));
@@ -245,7 +251,10 @@ export function* initialSteps({ state }: Service, names: Map<string, string>): I
   }
 }
 
-/** Returns the expectations that the deliveries since the start of the recording meet. */
+/**
+ * Returns one expectation for each endpoint, event type and state: the number of deliveries that recorded calls caused.
+ * Omits deliveries that are attempting, and those whose endpoint no step can name.
+ */
 export function observed({ state }: Service, to: Recording): readonly object[] {
   const counts = new Map<string, { readonly deliveries: object; count: number }>();
   for (const { endpointId, type, state: result } of ownDeliveries(state, to)) {

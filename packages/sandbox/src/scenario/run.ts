@@ -262,7 +262,7 @@ function chooseSecret(run: Run, rotates: boolean): void {
 const filled = (value: unknown, values: ReadonlyMap<string, string>) =>
   mapStrings(value, (text) => fill(text, values));
 
-/** Captures values of a response for later steps. */
+/** Captures values of a response for later steps. Ends the run if a value is missing. */
 function keep(
   { values }: Run,
   captures: Readonly<Record<string, string>> | undefined,
@@ -280,7 +280,9 @@ function keep(
   return { results: [] };
 }
 
-/** Replaces ids, secrets and captured values of at least eight characters, because they may differ between two runs. */
+/**
+ * Replaces ids, secrets, and references' values of at least eight characters, because they may differ between two runs.
+ */
 function masked({ values }: Run, text: string): string {
   let shown = text;
   for (const [name, value] of values)

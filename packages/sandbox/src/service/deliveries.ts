@@ -4,8 +4,8 @@ import type { World } from "../world.js";
 import type { Service } from "./service.js";
 
 /**
- * Returns the deliveries of an account and to an endpoint (undefined: of all), newest first. With the cursor `after`,
- * returns only older ones.
+ * Returns the deliveries of an account to an endpoint, newest first. An undefined account or endpoint matches all. With
+ * the cursor `after`, returns only deliveries that are older than the cursor.
  */
 export function listDeliveries(
   { state }: World,

@@ -90,11 +90,12 @@ const asciiName = (text: string) => domainToASCII(text.toLowerCase());
 const domainByName = ({ domains }: Service["state"], account: AccountId, name: string) =>
   domains.list().find((domain) => domain.account === account && domain.name === name);
 
-/** The unverified domains that each log has reported. They belong to the log, because sandboxes may share it. */
+/** The unverified domains that were logged, by `log` function, because several sandboxes may share one function. */
 const warned = new WeakMap<Service["log"], Set<string>>();
 
 /**
- * The maximum number of names remembered per log, so that they cannot fill the memory. Further names are not logged.
+ * The maximum number of names remembered per `log` function, so that they cannot fill the memory. Further names are not
+ * logged.
  */
 const mostWarned = 1_000;
 

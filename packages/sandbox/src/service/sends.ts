@@ -27,7 +27,7 @@ const courses: Readonly<
   ],
 };
 
-/** Matches a recipient that selects a course in place of that of A-01, such as `bounced@example.test`. */
+/** Matches a recipient whose course overrides that of A-01, such as `bounced@example.test`. */
 const magic = /^(bounced|failed|delayed)@(?:.+\.)?test$/i;
 
 /**

@@ -87,7 +87,7 @@ export function createCommits({ journal, afterCommit, onError }: CommitsOptions)
       if (value === undefined && isNew) changes.delete(key);
       else changes.set(key, { kind, id, value, isNew });
     },
-    /** Drops a record's pending change, because the record equals what was last written. */
+    /** Drops a record's unwritten change. Called when the record equals what was last written. */
     forget: (kind: string, id: string) => void changes.delete(keyOf({ kind, id })),
     /** Whether the last write failed and its changes are still unwritten. */
     isBehind: writer.isBehind,
@@ -161,8 +161,8 @@ const keyOf = ({ kind, id }: Pick<Change, "kind" | "id">): string => `${kind} ${
 export type Commits = Readonly<ReturnType<typeof createCommits>>;
 
 /**
- * Runs `work` on the next turn of the event loop if `ms` is 0, otherwise after `ms` real milliseconds, without keeping
- * the process alive for that. Returns a function that cancels it.
+ * Runs `work` on the next turn of the event loop if `ms` is 0. Otherwise, runs it after `ms` real milliseconds, with a
+ * timer that does not keep the process alive. Returns a function that cancels the run.
  */
 function soon(ms: number, work: () => void): () => void {
   if (ms === 0) {

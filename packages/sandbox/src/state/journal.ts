@@ -12,7 +12,10 @@ export interface Journal {
   readonly read: (kind: string, id: string) => unknown;
   /** Writes either all changes or none, synchronously. */
   readonly write: (changes: Iterable<Change>) => void;
-  /** Replaces all records, except checkpoints, or changes nothing. `load` then returns them in the order given here. */
+  /**
+   * Replaces all records, except checkpoints. If that fails, changes nothing. `load` later returns the records in this
+   * order.
+   */
   readonly replace: (records: Iterable<Change>) => void;
   readonly close: () => void;
 }

@@ -177,7 +177,10 @@ export const mostAttempts = 1_000;
 
 /** One attempt of a delivery: the request and its result. */
 export interface AttemptRecord {
-  /** The record's number among all of the delivery's, from 1, including dropped ones. A duplicated attempt has two. */
+  /**
+   * The record's number among all records of the delivery, from 1, including dropped ones. A duplicated attempt has two
+   * records.
+   */
   readonly n: number;
   /** The value of X-SVC-Attempt. */
   readonly attempt: number;

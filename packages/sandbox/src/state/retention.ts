@@ -19,8 +19,8 @@ export const defaultLimits: RetentionLimits = { maxDeliveries: 10_000, maxBytes:
 const changesBetween = 200;
 
 /**
- * The share of each limit to which a scan over the limit reduces the records. It is below 1, so that the next few calls
- * do not cause another scan.
+ * The share of each limit to which a scan reduces the records if they exceed the limit. It is below 1, so that the next
+ * few calls do not cause another scan.
  */
 const shrinkTo = 0.9;
 
@@ -80,11 +80,12 @@ export function createRetention(state: State, { maxDeliveries, maxBytes }: Reten
         { headers: { "Retry-After": "5" } },
       );
     },
-    /** Counts all stored bytes again after a rewind. Over a limit, drops the oldest finished calls. */
+    /** Counts all stored bytes again after a rewind. Over a limit, drops finished calls, as `committed` does. */
     recount: look,
     /**
-     * Counts the written changes. Over a limit, and after enough changes, drops the oldest finished calls with
-     * everything that they caused.
+     * Counts the written changes. Over a limit, and after enough changes, drops finished calls, oldest first, with
+     * everything that they caused. If there are too many calls or bytes, calls without a send or an event are dropped
+     * before all others.
      */
     committed(written: readonly Change[]): void {
       changes += written.length;
