@@ -91,10 +91,10 @@ export interface BodyDifference {
  * until a signature matches the value. A mistake is never accepted: only the correct signature results in `same`.
  * Uppercase hex digits, which `verify` accepts, are a mistake here.
  *
- * Hostile bodies and values never cause an error. The work is bounded: for each current secret, at most some 200
- * digests of changed bodies and 2,000 of cut bodies, and up to 10,000 digests for combinations if the body has at most
- * 16,384 bytes. The function yields to the event loop after at most 1,000 digests, and between the variants of a larger
- * body.
+ * Hostile bodies and values never cause an error. The work is bounded: for each secret, at most some 250 digests of the
+ * body and of changed bodies, and some 2,000 of cut bodies. Up to 10,000 digests of combinations follow if the body has
+ * at most 16,384 bytes. The function yields to the event loop after at most 1,000 digests, and between the variants of
+ * a larger body.
  *
  * @throws ConfigError (as a rejection) `invalid_secret` for a current secret that a receiver would reject, or if there
  *   is none; `invalid_option` for a body that is not bytes

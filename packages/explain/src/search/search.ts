@@ -7,7 +7,7 @@ import type { MistakeId } from "../mistakes.js";
 import { obviousMistake, parseValue, valueMistakes } from "./value.js";
 
 /**
- * The result of a search: the mistakes that produce the value (none if it is unexplained), and the mistakes that were
+ * The result of a search: the mistakes that produce the value (none if nothing matched it), and the mistakes that were
  * checked.
  */
 export interface Found {
@@ -42,7 +42,10 @@ export const changedBodyBytes = (isQuick: boolean): number => (isQuick ? 8_192 :
 const limits = {
   combinations: 10_000,
   combinedBodyBytes: 16_384,
-  /** The number of other endpoints' secrets that are combined with other mistakes: there may be many secrets. */
+  /**
+   * The maximum number of other endpoints' secrets that are combined with other mistakes. There may be many such
+   * secrets.
+   */
   combinedOthers: 5,
 };
 

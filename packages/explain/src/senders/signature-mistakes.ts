@@ -15,7 +15,7 @@ function tokenIn(body: Uint8Array): unknown {
   }
 }
 
-/** Finds a secret that is Slack's verification token, which each body contains, instead of the signing secret. */
+/** Finds Slack's verification token, which each body contains, in place of the signing secret. */
 const verificationToken: Look = async ({ scheme, arrived, secret }) => {
   if (scheme.name !== "slack" || tokenIn(arrived.body) !== secret) return undefined;
   return {

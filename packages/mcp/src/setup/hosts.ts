@@ -20,7 +20,8 @@ import { Refusal } from "../refusal.js";
  * - It does not lead to the port of the service or the sandbox, by any name or address. `0.0.0.0` and `::` count as
  *   this machine.
  *
- * Names are resolved once, when the server starts, and requests connect to the resulting addresses. Redirects are not followed.
+ * Names are resolved once, when the server starts. Requests connect to the addresses found then. Redirects are not
+ * followed.
  */
 
 /** The hosts to which tools may send requests. */
