@@ -49,7 +49,10 @@ const noticed = (recorder: Recorder, stream: Pick<Stream, "note">): Recorder => 
   },
 });
 
-/** Returns functions that reset and rewind the sandbox, and that return the facts about it that the page shows. */
+/**
+ * Returns functions that reset and rewind the sandbox, record a stray request, and return the facts that the page
+ * shows.
+ */
 function createEras(
   { service, retention, restoreAssumptions, ...context }: SiteContext,
   stream: Stream,

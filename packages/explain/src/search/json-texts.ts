@@ -52,7 +52,7 @@ const styles: readonly ((json: string) => string)[] = [
   (json) => json.replaceAll(/[^\0-\x7f]/g, escaped).replaceAll("/", String.raw`\/`),
   // Go and Rails escape HTML's special characters and line separators.
   (json) => json.replaceAll(/[<>&\u2028\u2029]/g, escaped),
-  // .NET escapes quotes and more characters as code units with uppercase digits.
+  // .NET escapes quotes, some other ASCII characters and all characters outside ASCII, with uppercase digits.
   (json) =>
     json
       .replaceAll(/\\./g, (escape) => (escape === String.raw`\"` ? String.raw`\u0022` : escape))

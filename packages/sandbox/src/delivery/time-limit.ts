@@ -33,7 +33,7 @@ export function createTimeLimit(clock: Scheduler) {
           sending.abort();
         };
         cancel = after(timeoutMs, id, expire);
-        // Turns off Node's warning about many listeners, because every running attempt adds one.
+        // Turns off Node's warning about many listeners, because every running attempt adds a listener.
         setMaxListeners(0, stopping.signal);
         stopping.signal.addEventListener("abort", expire, { signal: sending.signal });
       });

@@ -141,7 +141,7 @@ function post(
       host: address,
       port: url.port || defaultPorts[url.protocol],
       path: url.pathname + url.search,
-      // A list keeps the order and the case of repeated headers. From an object, Node would merge their names.
+      // A list keeps repeated headers in their order and case, which an object could not.
       headers: [
         ["Host", url.host],
         ["Content-Length", String(request.body.byteLength)],

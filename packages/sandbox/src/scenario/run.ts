@@ -50,7 +50,7 @@ interface Run extends Parts, RunOptions {
   rotations: number;
 }
 
-/** A step's results. A step that cannot be completed ends the run, because later steps depend on it. */
+/** A step's results. A step that cannot be completed ends the run, because later steps may depend on it. */
 interface StepResult {
   readonly results: readonly Omit<ScenarioResult, "step">[];
   readonly ends?: boolean;
@@ -236,7 +236,9 @@ async function runAdvance({ service: { clock } }: Run, step: AdvanceStep): Promi
   return { results: [] };
 }
 
-/** Moves the clock from one due item to the next until the expectation is met, or its time is over. */
+/**
+ * Moves the clock from one due item to the next until the expectation is met, or nothing more is due within its time.
+ */
 async function runExpect(run: Run, step: ExpectStep): Promise<StepResult> {
   const { service, signal } = run;
   const { clock } = service;
