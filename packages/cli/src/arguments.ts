@@ -13,8 +13,8 @@ export interface Arguments {
 }
 
 /**
- * Parses the arguments and options of a command, and adds defaults. With `--help`, checks only that the options exist
- * and have values if they need them.
+ * Parses the arguments and options of a command, and adds defaults. With `--help`, does not check which arguments and
+ * options are missing, repeated or superfluous, or which values they accept.
  *
  * @throws UsageError if the command line does not fit the command's definition, or has `--secret` or
  *   `--previous-secret`
@@ -112,9 +112,9 @@ function withDash(option: string, args: readonly string[], specs: OptionSpecs): 
 }
 
 /**
- * Checks that each `-` given as a path can stand for stdin.
+ * Checks the options and arguments with the value `-`, which stands for stdin.
  *
- * @throws UsageError if an option is `-` whose path the command does not read, or if stdin would be read more than once
+ * @throws UsageError if the command does not read stdin for such an option, or would read stdin more than once
  */
 function assertStdinOnce(
   { options: specs, args: names = [], rest }: Command,

@@ -42,8 +42,8 @@ export interface Process {
   /** Aborted by the first Ctrl-C, SIGTERM or SIGHUP, and if the output cannot be written. */
   readonly signal: AbortSignal;
   /**
-   * Aborted by a second SIGINT, SIGTERM or SIGHUP, if the command listens to it. The process then ends at most 2 s
-   * later; if nothing listens to it, the second signal ends the process immediately.
+   * Aborted by a second Ctrl-C, SIGTERM or SIGHUP more than 250 ms after the first, if it has a listener. The process
+   * then ends within 2 s. Without a listener, the second signal ends the process immediately.
    */
   readonly urgent?: AbortSignal;
 }
@@ -53,8 +53,8 @@ export interface Context<Specs extends OptionSpecs = OptionSpecs> extends Proces
   readonly options: ValuesOf<Specs>;
   readonly json: boolean;
   /**
-   * Writes a result to stdout: with `--json`, `value` as one line of JSON, and otherwise `lines`. Removes or escapes
-   * control characters, and masks every secret except `revealed`.
+   * Writes a result to stdout: `value` as one line of JSON with `--json`, and otherwise `lines`. Removes or escapes
+   * control characters, and masks secrets except `revealed`.
    */
   readonly show: (value: object, lines: readonly Line[], revealed?: string) => void;
   /** Writes a line for people to stderr. Removes control characters and masks secrets. */
@@ -92,7 +92,7 @@ export interface CommandEntry {
   readonly load: () => Promise<Command>;
 }
 
-/** Defines a command, and infers the types of its options for `run`. */
+/** Returns the definition unchanged. Its type parameter gives `run` the types of the command's options. */
 export const command = <const Specs extends OptionSpecs>(
   definition: Command<Specs>,
 ): Command<Specs> => definition;

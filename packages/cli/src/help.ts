@@ -27,7 +27,7 @@ function wrap(text: string, width: number): readonly string[] {
   return lines;
 }
 
-/** Formats rows as two columns, and wraps the second one so that lines have at most `total` characters. */
+/** Formats rows as two columns. Wraps the second one to lines of at most `total` characters, if its words fit. */
 function twoColumns(rows: readonly (readonly [string, string])[], total: number): string {
   const width = Math.max(...rows.map(([first]) => first.length)) + 4;
   return rows
@@ -48,8 +48,8 @@ const rowOf = ([name, spec]: [string, OptionSpec]) => {
 };
 
 /**
- * Returns the help text of one command. Its paragraphs and options are wrapped to the width of the terminal, but at
- * most to 100 characters. The usage line and the examples are not wrapped.
+ * Returns the help text of one command. Wraps its paragraphs and options to the width of the terminal, but at most to
+ * 100 characters. Does not wrap the usage line, the examples and the exit codes.
  */
 export function helpOf(
   { name, summary }: CommandEntry,

@@ -11,7 +11,7 @@ const noticedMs = 500;
  */
 const sameMs = 250;
 
-/** The time in milliseconds that a command that listens to `urgent` has to stop after the second signal. */
+/** How long a command that listens to `urgent` may take to stop after the second signal, in milliseconds. */
 const urgentMs = 2_000;
 
 const controller = new AbortController();
@@ -51,18 +51,18 @@ let outputFailed = false;
 for (const stream of [process.stdout, process.stderr]) {
   stream.on("error", (error: NodeJS.ErrnoException) => {
     controller.abort();
-    // Does not report a closed pipe, which `svc-webhooks listen | head` causes as intended, nor a second error.
+    // Does not report a second error, or a closed pipe, which is normal for `svc-webhooks listen | head`.
     if (error.code === "EPIPE" || outputFailed) return;
     outputFailed = true;
     process.stderr.write(`svc-webhooks: the output could not be written: ${error.message}.\n`);
   });
 }
 
-/** Resolves when all output has been written, or writing has failed. */
+/** Resolves when all output to a stream has been written, or writing has failed. */
 const flushed = (stream: NodeJS.WriteStream) =>
   new Promise<unknown>((resolve) => stream.write("", () => setImmediate(resolve)));
 
-// This timer keeps the process alive while `run` is pending. Otherwise, Node could exit with code 13 and no output.
+// This timer keeps the process alive while `run` is pending. Otherwise, Node could exit with code 13 before that.
 setInterval(() => {}, 60_000);
 
 const { env, stdin, stdout, stderr } = process;
@@ -94,5 +94,5 @@ const code = await run(words, {
 await Promise.all([stdout, stderr].map(flushed));
 process.off("exit", onExit);
 process.exitCode = signalCode ?? (outputFailed ? 1 : code);
-// Exits explicitly, because interrupted work, or connections of an imported module, could keep the process alive.
+// Exits explicitly, because the timer, interrupted work or an imported module's connections keep the process alive.
 process.exit();

@@ -28,14 +28,14 @@ export const paint = (color: Color, text: string): Painted => ({ color, text });
 export type PaintTo = (painted: Painted) => string;
 
 /**
- * Returns the function that renders colored texts for an output. Colors appear only on a terminal, but not if `TERM`
- * is `dumb` or `NO_COLOR` has a value (no-color.org).
+ * Returns the function that renders colored texts for an output. It uses colors only on a terminal, and only if `TERM`
+ * is not `dumb` and `NO_COLOR` is empty or not set (no-color.org).
  */
 export function paintFor(
   { isTTY }: Pick<Output, "isTTY">,
   { NO_COLOR = "", TERM }: Readonly<Record<string, string | undefined>>,
 ): PaintTo {
   if (isTTY !== true || NO_COLOR !== "" || TERM === "dumb") return ({ text }) => text;
-  // `validateStream: false` keeps newer versions of Node from deciding by themselves whether to use colors.
+  // Without `validateStream: false`, newer versions of Node would decide themselves whether to use colors.
   return ({ color, text }) => styleText(color, text, { validateStream: false });
 }

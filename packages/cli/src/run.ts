@@ -11,14 +11,14 @@ import { paintFor } from "./paint.js";
 import { version } from "./version.js";
 
 /**
- * Runs a command line. Never rejects.
+ * Runs a command line. Reports errors on stderr instead of rejecting. Does not report an interruption as an error.
  *
- * @returns the exit code: 0 success; 1 failure, a negative result or an interruption; 2 wrong usage; 3 a test that
- *   could not run
+ * @returns the exit code: 0 success; 1 failure, a negative result or an interruption; 2 incorrect usage; 3 a test
+ *   that could not run
  */
 export async function run(words: readonly string[], process: Process): Promise<0 | 1 | 2 | 3> {
   const args = asOptions(words);
-  // Masks these two values, because a command may show the output of a program that prints its environment.
+  // Registers these secrets for masking, because a command may show the output of a program that prints them.
   for (const name of ["SVC_API_KEY", "SVC_WEBHOOK_SECRET"]) conceal(process.env[name] ?? "");
   const entry = entryOf(args);
   try {
@@ -52,7 +52,7 @@ function asOptions(words: readonly string[]): readonly string[] {
   return first === "version" || first === "-v" ? ["--version"] : words;
 }
 
-/** Returns the arguments before `--`. Those after it are not options of the command. */
+/** Returns the arguments before `--`, or all if there is no `--`. Arguments after it are not options. */
 function ownOf(args: readonly string[]): readonly string[] {
   const end = args.indexOf("--");
   return end < 0 ? args : args.slice(0, end);
@@ -143,7 +143,7 @@ async function report(
   return error instanceof Failure ? error.exitCode : 1;
 }
 
-/** Writes an error to stderr as one line: the cause, then the fix. With `json`, writes it as JSON. */
+/** Writes an error to stderr as one line: the command, the cause and the fix. With `json`, writes it as JSON. */
 function writeError(
   { code, message, hint }: Pick<UsageError, "message" | "hint"> & { readonly code: string },
   name: string | undefined,

@@ -10,7 +10,7 @@ export interface Captured {
   readonly method: string;
   readonly path: string;
   /**
-   * All headers in their original order. In files, `…` replaces the values of `Authorization`, `Proxy-Authorization`
+   * The headers in their original order. In files, `…` replaces the values of `Authorization`, `Proxy-Authorization`
    * and `Cookie`.
    */
   readonly headers: HeaderList;
@@ -33,8 +33,8 @@ const credentials = /^(?:authorization|proxy-authorization|cookie)$/i;
 /**
  * Opens a capture file for appending. A regular file gets mode 0600.
  *
- * @param isNew whether the file must not have any content yet
- * @throws UsageError if the file is a symbolic link or cannot be opened, or has content although it must be new
+ * @param isNew whether the file must be empty, or not exist yet
+ * @throws UsageError if the file cannot be opened, has content although it must be new, or is a symbolic link to a file
  */
 export function openCapture(flag: string, name: string, isNew = false): CaptureFile {
   const file = open(flag, name, isNew);
@@ -71,7 +71,7 @@ function open(flag: string, name: string, isNew: boolean): number {
     if (!stats.isFile()) return file;
     fchmodSync(file, 0o600);
     const last = Buffer.alloc(1);
-    // Completes the last line with a line break, because a killed process may have left it incomplete.
+    // Ends the last line if a killed process has left it incomplete.
     if (stats.size > 0 && readSync(file, last, 0, 1, stats.size - 1) === 1 && last[0] !== 10) {
       appendFileSync(file, "\n");
     }

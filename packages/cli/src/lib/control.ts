@@ -59,8 +59,8 @@ export interface Attempt {
 }
 
 /**
- * Resolves to the attempts of a delivery, or to undefined if the request fails, for example because the service is not
- * a sandbox or lacks the delivery.
+ * Resolves to the attempts of a delivery, or to undefined if they cannot be read, for example because the service is
+ * not a sandbox or does not have the delivery.
  *
  * @throws the reason of `signal` (as a rejection)
  */
@@ -96,7 +96,7 @@ export async function reasonFromSandbox(
 
 /**
  * Resolves to a delivery or a part of it, or to undefined if the request fails, for example because the service is not
- * a sandbox or lacks the delivery.
+ * a sandbox or does not have the delivery.
  *
  * @param path the path of the part, relative to the delivery
  * @throws the reason of `signal` (as a rejection)
@@ -110,7 +110,7 @@ export async function deliveryFromSandbox<
   path = "",
 ): Promise<Part | undefined> {
   try {
-    // The conversion replaces lone surrogates, which another service may send and `encodeURIComponent` would reject.
+    // Replaces lone surrogates, for which `encodeURIComponent` would throw. Only another service may send them.
     const id = encodeURIComponent(Buffer.from(String(delivery_id)).toString());
     return await request<Part>("GET", `/_sandbox/deliveries/${id}${path}`, {}, once(signal));
   } catch (error) {
@@ -147,9 +147,9 @@ export type FollowDeliveries = () => AsyncIterable<Followed>;
 
 /**
  * Returns a function that lists deliveries, for commands that poll. From a sandbox, it reads a control route, so that
- * the sandbox's timeline shows only the user's requests. From any other service, it reads the API. The list ends after
- * some empty pages, even if the service always names a next page. If the pages always contain deliveries, it may never
- * end, so the caller must limit their number.
+ * the sandbox's timeline shows only the user's requests. From any other service, it reads the API. A list with empty
+ * pages ends even if the service always names a next page. A list whose pages always contain deliveries may not end, so
+ * the caller must limit the number of deliveries.
  *
  * @param endpoint the id of the endpoint whose deliveries to list, or undefined for those of all endpoints
  */
@@ -209,7 +209,7 @@ export function followDeliveries(
   };
 }
 
-/** Adds lines of the receiver's log to an attempt in the sandbox. Ignores errors: the lines are also in its output. */
+/** Adds lines of the app's output to an attempt in the sandbox. Ignores errors, because the lines were also printed. */
 export async function addLogLines(
   { request }: Client,
   delivery_id: string,

@@ -18,7 +18,7 @@ export const passedHeaders = (headers: HeaderList, sender: Sender): HeaderList =
     sender === service ? documented.has(name.toLowerCase()) : !own.test(name),
   );
 
-/** Returns the value of a header by its lower-case name. Joins the values of repeated headers (RFC 9110, 5.3). */
+/** Returns the value of a header, or undefined if it is missing. Joins the values of repeated ones (RFC 9110, 5.3). */
 export function headerOf(headers: HeaderList, lowerCaseName: string): string | undefined {
   const values = headers.filter(([name]) => name.toLowerCase() === lowerCaseName);
   return values.length === 0 ? undefined : values.map(([, value]) => value).join(", ");

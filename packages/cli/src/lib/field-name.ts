@@ -1,6 +1,6 @@
 /**
- * Returns whether the name of a member looks like a field of a schema: a few words such as `firstName`, `line_1` or
- * `@type`. Other names are probably data, such as email addresses in a map.
+ * Returns whether the name of a JSON member is probably a field of a schema: at most eight short words, such as
+ * `firstName`, `line_1` or `@type`. Other names are probably data, such as email addresses in a map.
  */
 export function isFieldName(name: string): boolean {
   if (name.length > 64) return false;
@@ -11,7 +11,7 @@ export function isFieldName(name: string): boolean {
   );
 }
 
-/** Matches letters with at most one digit after them, and words such as `sha256`. More digits may be a user's name. */
+/** Matches letters with at most one digit after them, and words such as `sha256`. A user name may have more digits. */
 const firstWord = /^(?:[A-Za-z]+\d?|(?:sha|base|u?int|x)\d{2,3})$/i;
 const laterWord = new RegExp(`${firstWord.source}|^\\d{1,2}$`, "i");
 
@@ -19,5 +19,5 @@ const laterWord = new RegExp(`${firstWord.source}|^\\d{1,2}$`, "i");
 export const isTypeName = (text: string): boolean =>
   text.length <= 100 && /^[A-Za-z]{1,40}\d?(?:[./:_-][A-Za-z]{1,40}\d?){0,9}$/.test(text);
 
-/** Returns whether a text has the form of the ids that senders put into headers. */
+/** Returns whether a text is a possible delivery id: 1 to 100 letters, digits, underscores and hyphens. */
 export const isIdText = (text: string): boolean => /^[\w-]{1,100}$/.test(text);

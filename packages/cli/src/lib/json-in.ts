@@ -9,7 +9,7 @@ export function jsonIn(text: string): unknown {
   }
 }
 
-/** Returns the JSON object in a body, or undefined. */
+/** Returns the JSON object in a body, or undefined if the body is not a JSON object. */
 export function objectIn(bytes: Uint8Array): SignedBody | undefined {
   const value = jsonIn(Buffer.from(bytes).toString());
   return typeof value === "object" && value !== null && !Array.isArray(value)

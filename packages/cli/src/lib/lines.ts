@@ -11,11 +11,11 @@ export interface Line {
 }
 
 /**
- * Yields the lines of a UTF-8 file, or of stdin if the path is `-`, until `signal` is aborted. Reads line by line, so
- * the size of the file does not matter. Counts blank lines, but does not yield them.
+ * Yields the lines of a UTF-8 file, or of stdin if the path is `-`, until `signal` is aborted. Only one line must fit
+ * into memory, not the file. Counts blank lines, but does not yield them.
  *
  * @param what the subject of error texts, such as `The capture file`
- * @throws UsageError (as a rejection) if the file cannot be read, is not UTF-8 or has a line that is too long
+ * @throws UsageError (as a rejection) if the file cannot be read, is not UTF-8 or has a line of more than 64 MiB
  */
 export async function* linesOf(
   what: string,

@@ -1,4 +1,4 @@
-/** The secrets that this process has read, except short ones. */
+/** The secrets that were passed to {@link conceal}, except short ones. */
 const known = new Set<string>();
 
 /**
@@ -6,7 +6,7 @@ const known = new Set<string>();
  */
 const shortest = 8;
 
-/** Makes {@link masked} mask a secret or an API key, unless it is shorter than `shortest`. Returns it. */
+/** Returns a secret or an API key, after registering it for {@link masked} unless it is shorter than `shortest`. */
 export function conceal(secret: string): string {
   if (secret.length >= shortest) known.add(secret);
   return secret;
@@ -24,8 +24,8 @@ const patterns = [
 ] as const;
 
 /**
- * Masks the secrets that this process has read, and everything that looks like a signing secret or an API key: a known
- * prefix followed by at least four characters, including any punctuation directly after them.
+ * Masks the secrets that {@link conceal} has registered, and texts that look like a signing secret or an API key: a
+ * known prefix and at least four characters, including any punctuation directly after them.
  *
  * @param revealed a secret that is not masked, because printing it is the command's purpose
  */

@@ -7,7 +7,7 @@ import { patienceMs, withPatience } from "./patience.js";
 /** The exports of a module of the user's application. */
 export type Exports = Readonly<Record<string, unknown>>;
 
-/** The user's modules whose import has started, such as `--admin inbox.admin.js`. One of them may end the process. */
+/** The user's modules whose import has started, each with its option, such as `--admin inbox.admin.js`. */
 export const importedModules: string[] = [];
 
 /**
@@ -16,8 +16,8 @@ export const importedModules: string[] = [];
  *
  * @param flag the option, such as `--admin`
  * @param failure the code of the Failure if the module cannot be imported
- * @param example the hint if there is no such file: a sentence with an example of the module
- * @throws UsageError if there is no such file, Failure if the module throws or is not imported within 30 s, and the
+ * @param example the hint if the path is not a file: a sentence with an example of the module
+ * @throws UsageError if the path is not a file, Failure if the module throws or is not imported within 30 s, and the
  *   reason of `signal` (as rejections)
  */
 export async function loadModule(
@@ -55,8 +55,8 @@ export async function loadModule(
 }
 
 /**
- * Returns the objects that may hold the exports of a module: its namespace; its default export, which in CommonJS is
- * `module.exports`; and, if that was compiled from an ES module, the default export in it.
+ * Returns the objects that may hold the exports of a module: its namespace, its default export, and the member
+ * `default` of that export if it was compiled from an ES module. In CommonJS, the default export is `module.exports`.
  */
 export function exportersOf(module: Exports): readonly Exports[] {
   const inner = Object(module["default"]) as Exports;
@@ -65,8 +65,8 @@ export function exportersOf(module: Exports): readonly Exports[] {
 }
 
 /**
- * Returns the export that `isWanted` accepts: the default export, else the export called `name`, else the only other
- * export that it accepts. Returns undefined if it accepts no export, or several others.
+ * Returns the default export if `isWanted` accepts it, otherwise the export called `name`, and otherwise the only
+ * export that it accepts. Returns undefined if there is no such export.
  */
 export function exportOf<Wanted>(
   module: Exports,
@@ -79,5 +79,5 @@ export function exportOf<Wanted>(
   return byName.find(isWanted) ?? (others.size === 1 ? Array.from(others)[0] : undefined);
 }
 
-/** Returns an error's message without its full stop, to be quoted in a sentence. */
+/** Returns an error's message without the period at its end, so that it can be part of a sentence. */
 export const causeOf = (error: unknown): string => messageOf(error).replace(/\.+$/, "");

@@ -5,8 +5,8 @@ import { secretCharacter } from "./mask.js";
 const form = new RegExp(`^whsec_${secretCharacter}{1,506}$`);
 
 /**
- * Returns an endpoint's new secret, which may be printed. Refuses a value that is not well-formed: it could be any
- * text, such as a web page or an unrelated secret, and no receiver could verify with it.
+ * Returns an endpoint's new secret as text. Refuses a value that is not well-formed, so that the caller can print the
+ * result: such a value could be any text, such as an unrelated secret, and no receiver could verify with it.
  *
  * @param done the sentence that states what the service has done
  * @param fix the sentence that states what to do about the endpoint

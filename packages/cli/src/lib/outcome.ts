@@ -4,8 +4,8 @@ import { jsonIn } from "./json-in.js";
 
 /**
  * Returns the outcome that an svc-webhooks receiver states in its response: `{"status":"processed"}` or
- * `{"error":{"code":"signature_mismatch"}}`. Ignores a response without `Cache-Control: no-store`, because other
- * servers may use the same words.
+ * `{"error":{"code":"signature_mismatch"}}`. Returns undefined for any other response, and for one without
+ * `Cache-Control: no-store`, because other servers may use the same words.
  */
 export function outcomeIn(caching: string | undefined, body: string): OutcomeCode | undefined {
   if (caching !== "no-store") return undefined;

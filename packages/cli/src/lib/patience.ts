@@ -1,4 +1,4 @@
-/** How long a command waits for a module or its queue, in milliseconds. */
+/** How long a command waits for the import of a user's module, or for the user's queue, in milliseconds. */
 export const patienceMs = 30_000;
 
 /**

@@ -17,7 +17,7 @@ export const mostBytes: number = mostMiB * 2 ** 20;
 /** The size limit of a file with a secret or a key, in KiB. */
 const mostSecretKiB = 64;
 
-/** Reads at most `most` bytes of a response. A longer response is cut, and its connection is closed. */
+/** Resolves to the first `most` bytes of a response. Closes the connection if the response is longer. */
 export async function readUpTo(
   most: number,
   response: IncomingMessage,

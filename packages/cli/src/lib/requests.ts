@@ -39,9 +39,10 @@ export async function* requestsIn(
 }
 
 /**
- * Returns the paths of the `.jsonl` files in a folder, sorted by name. Returns any other path itself.
+ * Returns the paths of the `.jsonl` files in a folder, sorted by name. For a path that is not a folder, returns only
+ * that path.
  *
- * @throws UsageError if the path does not exist, or the folder has no such file
+ * @throws UsageError if the path cannot be read, or if the folder contains no `.jsonl` file
  */
 export function filesAt(path: string): readonly string[] {
   if (path === "-") return [path];

@@ -7,8 +7,8 @@ interface Content {
 }
 
 /**
- * Sends a response. If the request has a body that was not read to its end, the rest is discarded before the response
- * ends: if Node closed the connection earlier, a sender that is still writing would lose the response.
+ * Sends a response. If the request's body was not read to its end, discards the rest before ending the response.
+ * Otherwise, Node could close the connection, and a sender that is still writing would lose the response.
  */
 export function respond(
   request: IncomingMessage,

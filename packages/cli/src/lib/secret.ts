@@ -47,7 +47,7 @@ type PreviousContext = Context<typeof previousSecretOptions>;
  * Reads the secret from the source that the options select. Resolves to undefined if none is selected. The secret's
  * format is not checked.
  *
- * @throws UsageError (as a rejection) if two sources are selected, or the selected one has no secret
+ * @throws UsageError (as a rejection) if several sources are selected, or if the secret cannot be read or is empty
  */
 export async function readSecret(context: SecretContext): Promise<string | undefined> {
   const { "secret-env": name, "secret-file": file, "secret-stdin": fromStdin } = context.options;
@@ -73,7 +73,7 @@ export async function requireSecret(context: SecretContext): Promise<string> {
   );
 }
 
-/** Reads the previous secret. Resolves to a list with that secret, or to an empty list if none is selected. */
+/** Resolves to a list with the previous secret, or to an empty list if no option selects one. */
 export async function readPreviousSecrets(
   context: InputContext & Pick<PreviousContext, "env" | "options">,
 ): Promise<readonly string[]> {

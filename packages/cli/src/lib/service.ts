@@ -56,10 +56,10 @@ export const baseUrlOf = ({
  * Calls the service, with the client's retries. Requests to a service on this machine, or over `http:`, go only to the
  * addresses that were checked.
  *
- * @param work the function that uses the client, and passes `signal` to each operation
+ * @param work a function that calls operations of the client. It must pass `signal` to each of them
  * @param onlyHere whether a service on another machine needs `--allow-external`, even over `https:`
  * @throws UsageError (as a rejection) for arguments that the client refuses, and for an API key that is missing or
- *   would be sent unencrypted; Failure (as a rejection) for a request that fails
+ *   would be sent unencrypted; Failure (as a rejection) for a request that fails; and the reason of `signal`
  */
 export async function callService<Result>(
   context: ServiceContext,
@@ -69,7 +69,7 @@ export async function callService<Result>(
   const baseUrl = baseUrlOf(context);
   const allowExternal = context.options["allow-external"];
   const isPlain = /^http:/i.test(baseUrl);
-  // Without `onlyHere`, ignores the error of a URL that is invalid or has no address, because the client reports it.
+  // Without `onlyHere`, ignores a URL that is invalid or has no address. The checks below or the client report it.
   const target = await resolveTarget("The base URL", baseUrl, allowExternal || !onlyHere).catch(
     (error: unknown) => {
       if (onlyHere) throw error;
@@ -128,7 +128,7 @@ const hints: Readonly<Partial<Record<ErrorCode, string>>> = {
   rate_limited: "Wait, and try again.",
 };
 
-/** The name that error texts use for each parameter of the client, in most cases a command-line flag. */
+/** The names that error texts use for parameters of the client. Most are command-line flags. */
 const flags: Readonly<Record<string, string>> = {
   apiKey: "The API key",
   baseUrl: "--base-url",
@@ -140,7 +140,7 @@ const flags: Readonly<Record<string, string>> = {
   url: "--url",
 };
 
-/** Replaces the parameter at the start of the message, such as `to.0`, with its flag. */
+/** Returns the error's message. Replaces a parameter at its start with the flag: `to.1` with `--to number 2`. */
 function withFlag({ message, param = "" }: SvcError): string {
   const [name = "", index = "0"] = param.split(".");
   const flag = flags[name];
@@ -165,7 +165,7 @@ async function connectionFailure(
     : undefined;
 }
 
-/** Converts an error of the client to one for the command line, with a fix. */
+/** Converts an error of the client to one for the command line, with a fix if one is known. */
 function explained(error: SvcError, baseUrl: string, isHere: boolean): UsageError | Failure {
   const { code, message, status } = error;
   const isRefused =

@@ -10,7 +10,7 @@ import { targetAt, type Address, type Target } from "./target.js";
  * - It has no user name and no password, because these would appear in logs and lists of processes.
  * - Its host has an address. `localhost` and the names below it are 127.0.0.1 and `::1`, whatever a resolver
  *   returns (RFC 6761, section 6.3).
- * - All its addresses are loopback, unless `--allow-external` is given.
+ * - All its addresses are loopback, unless the command or `--allow-external` allows others.
  *
  * Requests connect to the addresses that were checked.
  */
@@ -27,7 +27,7 @@ loopback.addAddress("::1", "ipv6");
 export const isLoopback = ({ address, family }: Address): boolean =>
   loopback.check(address, family === 4 ? "ipv4" : "ipv6");
 
-/** Returns the host without the brackets of IPv6, and without the dot at the end of a full name. */
+/** Returns the host name of a URL without the brackets of an IPv6 address, and without a dot at its end. */
 export const hostOf = ({ hostname }: URL): string =>
   hostname.replace(/^\[(.*)\]$/, "$1").replace(/\.$/, "");
 
@@ -46,11 +46,11 @@ export function literalAddresses(host: string): readonly Address[] | undefined {
 }
 
 /**
- * Checks a target against the rule above, and resolves its addresses.
+ * Resolves to the target that a text names, with its addresses.
  *
- * @param allowExternal whether other addresses than loopback are allowed. Undefined if the command has no
- *   `--allow-external`, which the error text then does not suggest
- * @throws UsageError (as a rejection) if the rule does not allow it
+ * @param allowExternal whether addresses other than loopback are allowed. Undefined: they are not, and the error does
+ *   not suggest `--allow-external`, because the command does not have it
+ * @throws UsageError (as a rejection) if the target breaks the rule above
  */
 export async function resolveTarget(
   flag: string,

@@ -20,7 +20,7 @@ export interface Target {
   /** The DNS lookup function that returns the checked addresses. */
   readonly lookup: LookupFunction;
   /**
-   * Sends a request with these headers, `Host`, `Content-Length` and `Connection`, but no others. Does not follow
+   * Sends a request with the given headers, `Host`, `Content-Length` and `Connection`, but no others. Does not follow
    * redirects. Resolves when the headers of the response have arrived.
    */
   readonly send: (outgoing: Outgoing, signal: AbortSignal) => Promise<IncomingMessage>;
@@ -39,8 +39,8 @@ export interface Address {
 }
 
 /**
- * The connection options. The attempt to connect to an address may take 5 s instead of Node's 250 ms before the next
- * address is tried, because a busy machine may need longer even for loopback.
+ * The connection options. Node tries the next address after 5 s instead of 250 ms, because a busy machine may need
+ * longer than 250 ms to connect, even to loopback.
  */
 const connecting = { agent: false, autoSelectFamilyAttemptTimeout: 5_000 } as const;
 
@@ -81,7 +81,7 @@ function through(
         for (const event of ["upgrade", "connect"]) {
           sending.once(event, (_response, socket: Socket) => socket.destroy());
         }
-        // After an error, the promise rejects with the explained error instead, which may take longer.
+        // After an error, the promise rejects with the explained error instead, which may not be available yet.
         sending.once("close", () => {
           if (!isFailed) reject(new Error("it closed the connection"));
         });

@@ -1,14 +1,14 @@
 /**
  * Matches the codes of TLS errors. Codes about certificates, such as INVALID_PURPOSE, have no prefix. The pattern
- * excludes codes of the operating system, such as ECONNRESET, and those of other parts of Node, such as HPE_….
+ * excludes other codes of the operating system, such as ECONNRESET, and of Node, such as those that begin with HPE_.
  */
 const codes =
   /^(?:ERR_(?:SSL|TLS)_|EPROTO$|(?!E[A-Z]+$|(?:ABORT|EAI|ERR|HPE|UND)_)[A-Z]+(?:_[A-Z]+)*$)/;
 
 /**
  * Resolves to an error whose message explains why a connection failed, or to the error itself if there is no
- * explanation. If an `http:` connection was closed without a response, the explanation names TLS only as one possible
- * cause, because a server that crashes closes it too.
+ * explanation. If an `http:` connection was closed without a response, the explanation names TLS only as a possible
+ * cause, because a server that crashes also closes its connections.
  */
 export async function explainConnection(error: unknown, url: URL): Promise<unknown> {
   if (!(error instanceof Error) || url.protocol !== "http:" || error.message !== "socket hang up")
@@ -31,7 +31,7 @@ export async function explainTls(error: unknown, { hostname }: URL): Promise<unk
   if (code === "ECONNRESET" && error.message.includes("before secure TLS connection"))
     return new ConnectionError(hungUp, code, error);
   if (!codes.test(code)) return error;
-  // Imports the sandbox only when it is needed, because it takes long to load and few requests fail.
+  // Imports the sandbox only after a TLS error, because loading it takes long.
   const { tlsText } = await import("@svc-webhooks/sandbox/command");
   return new ConnectionError(tlsText(error, hostname, "start this command"), code, error);
 }

@@ -2,10 +2,10 @@ import { lstatSync, statSync } from "node:fs";
 import { messageOf, UsageError } from "../errors.js";
 
 /**
- * Refuses a symbolic link: in a folder to which others can write, it could lead to any file of the user. Links to pipes
- * and terminals, such as `/dev/stdout`, are allowed.
+ * Refuses a symbolic link to a file: in a folder that others can write to, it could lead to any file of the user.
+ * Allows links to pipes and terminals, such as `/dev/stdout`.
  *
- * @throws UsageError if writing to the path would create or change the target of a link
+ * @throws UsageError if writing to the path would create or change the file that a link leads to
  */
 export function assertNotLinked(flag: string, path: string): void {
   if (!lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) return;

@@ -2,10 +2,10 @@ import type { Line, Output, PaintTo } from "../../paint.js";
 import { masked } from "../mask.js";
 import { printable } from "./text.js";
 
-/** The maximum length of one text within a line, in characters. */
+/** The maximum length of each part of a line, in characters. */
 const longest = 1_000;
 
-/** Writes lines, with control characters removed from their texts and secrets masked. */
+/** Writes lines. Removes control characters from their parts, masks secrets except `revealed`, and cuts long parts. */
 export function writeLines(
   output: Output,
   lines: readonly Line[],
@@ -25,7 +25,7 @@ export function writeLines(
   output.write(`${written.join("\n")}\n`);
 }
 
-/** Writes a value as one line of JSON that is safe on a terminal, with the secrets in its strings and names masked. */
+/** Writes a value as one line of JSON that is safe on a terminal. Masks secrets in strings and member names. */
 export function writeJson(output: Output, value: object, revealed = ""): void {
   const json = JSON.stringify(value, (_name, part: unknown) => {
     if (typeof part === "string") return masked(part, revealed);

@@ -7,13 +7,14 @@ const narrowest = 12;
 interface TableOptions {
   /** The colors of cells, by their text. */
   readonly colors?: Readonly<Record<string, Color>>;
-  /** The names of the columns to keep on a narrow terminal, the most important first. Default: all, in their order. */
+  /** The columns that matter most on a narrow terminal, in this order. Default: the order of the columns. */
   readonly first?: readonly string[];
 }
 
 /**
  * Formats untrusted texts as a table with column names. On a terminal that is too narrow, columns get their width in
- * the order of their importance. The first one that does not fit is cut, and less important ones are left out.
+ * the order of their importance. The first one that does not fit is cut, or left out if it would be narrower than 12
+ * characters. Less important columns are left out.
  */
 export const table = (
   names: readonly string[],
@@ -22,7 +23,7 @@ export const table = (
   options?: TableOptions,
 ): readonly Line[] => tableInParts(names, output, options)(rows);
 
-/** Returns a function that formats parts of one {@link table}. Its first call also returns the column names. */
+/** Returns a function that formats a part of a {@link table} per call. The first part begins with the column names. */
 export function tableInParts(
   names: readonly string[],
   { columns = 0 }: Pick<Output, "columns">,
@@ -59,8 +60,8 @@ export function tableInParts(
 }
 
 /**
- * Returns the width of each column, or 0 if the column is left out. Leaves two spaces between columns. Never cuts the
- * first column in `first`.
+ * Returns the width of each column, or 0 if the column is left out. Leaves two spaces between columns. Does not cut
+ * the most important column.
  */
 function fitting(
   names: readonly string[],
@@ -84,7 +85,7 @@ function fitting(
   return fit;
 }
 
-/** Formats a value of any type, because the interface document does not state the types of all fields. */
+/** Returns a string unchanged, and any other value as JSON. The interface document leaves some fields' types open. */
 export const textOf = (value: unknown): string =>
   typeof value === "string" ? value : (JSON.stringify(value) ?? "");
 

@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from "node:util";
 import { masked } from "../mask.js";
 
-/** Replaces invisible characters other than spaces with escapes, such as `\n` and `\u200b`. */
+/** Replaces control and format characters, line separators and lone surrogates with escapes, such as `\n`. */
 export const escaped = (text: string): string =>
   text.replaceAll(
     /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu,
@@ -12,8 +12,8 @@ export const escaped = (text: string): string =>
 
 /**
  * Returns a text as one line that is safe on a terminal: removes terminal sequences, control and format characters
- * (C0, C1, bidirectional overrides, zero-width) and lone surrogates, and replaces a run of white space with a space
- * unless the run consists of spaces.
+ * (C0, C1, bidirectional overrides, zero-width) and lone surrogates. Replaces each run of white space with one space,
+ * unless the run consists only of spaces.
  */
 export const clean = (text: string): string =>
   stripVTControlCharacters(text)
@@ -26,10 +26,10 @@ function cut(text: string, length: number): string {
   return characters.length > length ? `${characters.slice(0, length - 1).join("")}…` : text;
 }
 
-/** Cleans and masks a text. Callers cut it afterwards, because a secret that is cut off would not be recognized. */
+/** Cleans and masks a text. Callers cut it only afterwards, because part of a secret is not recognized. */
 const safe = (text: string, revealed = "") => masked(clean(text), clean(revealed));
 
-/** Makes a text safe to print on a terminal, masks every secret except `revealed`, and cuts the result to `length`. */
+/** Makes a text safe to print on a terminal, masks secrets except `revealed`, and cuts the result to `length`. */
 export const printable = (text: string, length: number, revealed?: string): string =>
   cut(safe(text, revealed), length);
 
