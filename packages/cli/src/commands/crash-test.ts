@@ -230,7 +230,7 @@ export const crashTest = command({
   },
 });
 
-/** Resolves to the receiver at `--url`, or rejects with a UsageError unless it is a whole URL on this machine. */
+/** Resolves to the receiver at `--url`. Rejects with a UsageError unless it is a URL with a scheme on this machine. */
 async function receiverAt(text: string): Promise<Target> {
   const target = await resolveTarget("--url", text.replaceAll("{port}", "1"), undefined);
   if (text.includes("://")) return target;
@@ -251,7 +251,8 @@ function assertNamedOnce(stub: readonly string[], through: readonly string[]): v
 }
 
 /**
- * The keys of the sender and of the server. They differ only if they are new, and the sender signs with a private key.
+ * The keys of the sender and of the server. They differ only if this command generated them and the sender signs with a
+ * private key.
  */
 interface Keys {
   readonly signing: string;
@@ -261,7 +262,7 @@ interface Keys {
 
 /**
  * Resolves to the keys from the variable of `--secret-env`, or to new ones if it is not set or empty. Resolves to
- * undefined without the option: deliveries are then not signed, which is an error with `--scheme`.
+ * undefined without the option, so that deliveries are not signed. With `--scheme`, rejects instead.
  */
 async function keysOf(
   { options: given, env }: CrashTestContext,

@@ -92,8 +92,9 @@ export const dev = command({
 });
 
 /**
- * Registers an endpoint and runs the app. Resolves to the exit code when the app has exited. Rejects after Ctrl-C, and
- * if the endpoint or its secret is lost. In all cases, stops the app, and archives the endpoint unless it is gone.
+ * Registers an endpoint and runs the app. Resolves to the exit code when the app has exited. Rejects after an error or
+ * Ctrl-C, and if the sandbox loses the endpoint or rotates its secret. In each case, first stops the app, and archives
+ * the endpoint unless the sandbox no longer has it.
  */
 async function runWith(
   context: Context<typeof options>,
@@ -102,7 +103,7 @@ async function runWith(
   waitMs: number,
 ): Promise<0 | 1> {
   const { args, env, signal, urgent, stdin, stdout, stderr, json, note } = context;
-  // A sandbox accepts any key, so the real one is not passed on.
+  // By default, a sandbox accepts any key, so the real one is not passed on.
   const access = { SVC_BASE_URL: baseUrl, SVC_API_KEY: "svc_test" };
   const service: ServiceContext & Pick<Context, "note"> = {
     env: { ...env, ...access },

@@ -55,7 +55,7 @@ export const domainsVerify = command({
     ),
 });
 
-/** Resolves to the id of the domain with this id or name. Only a name contains a dot. */
+/** Resolves to the id of the domain with this id or name. A text with a dot is a name, which is looked up. */
 async function idOf(client: Client, domain: string, signal: AbortSignal): Promise<string> {
   if (!domain.includes(".")) return domain;
   const all = await listFromSandbox<Domain>(client, "domains", signal);

@@ -108,8 +108,8 @@ export const endpointsArchive = command({
 });
 
 /**
- * Formats the fields of an endpoint. Any of them may be missing: the interface document does not show which fields a
- * rotation returns in addition to the secret.
+ * Returns the fields of an endpoint to print. Any of them may be missing, because the interface document does not show
+ * which fields a rotation returns in addition to the secret.
  */
 const textOf = ({ webhook_endpoint_id, url, status, event_types }: Partial<WebhookEndpoint>) => ({
   webhook_endpoint_id,

@@ -91,7 +91,7 @@ async function read(
 const isWanted = (event: WebhookEvent, status: string | undefined) =>
   status === undefined || event.status === status;
 
-/** Resolves to the newest 100 deliveries. Unless `known` is empty, adds older ones up to the first one in `known`. */
+/** Resolves to the newest 100 deliveries, and to older ones until one is in `known`, unless `known` is empty. */
 async function newestOf(
   deliveries: FollowDeliveries,
   known: ReadonlyMap<string, string>,

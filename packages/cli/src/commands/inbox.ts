@@ -34,7 +34,7 @@ export const inboxCheck = command({
     }),
 });
 
-/** Throws a Failure unless the problems are a list of texts, because any other value could look like success. */
+/** Throws a Failure unless the problems are a list of strings, because any other value could look like success. */
 function assertTexts(problems: unknown): asserts problems is readonly string[] {
   if (Array.isArray(problems) && problems.every((problem) => typeof problem === "string")) return;
   throw new Failure(
@@ -47,7 +47,7 @@ function assertTexts(problems: unknown): asserts problems is readonly string[] {
 export const inboxStats = command({
   usage: "[--max-age <duration>]",
   details: [
-    "Prints the number of jobs in each state, and the age of the oldest job that is ready to run. Exits with 1 if there is a dead letter or a key that waits behind one, or if that oldest job is older than --max-age. With --json, prints { ready, delayed, active, dead, oldest_ms, held_keys }.",
+    "Prints the number of jobs in each state, and the age of the oldest job that is ready to run. Exits with 1 if there is a dead letter, if a dead letter holds back later events of its key (held_keys), or if that oldest job is older than --max-age. With --json, prints { ready, delayed, active, dead, oldest_ms, held_keys }.",
   ],
   examples: ["svc-webhooks inbox stats --max-age 5m"],
   options: {
@@ -145,7 +145,7 @@ const shown = ({ id, key, type, deliveryId, state, receivedAt, attempts, error }
   error: error ?? null,
 });
 
-/** Returns a time in ISO 8601, or null if it is invalid, because another application may have written the job. */
+/** Returns a time in ISO 8601, or null if it is invalid, as in a job that another application has written. */
 function isoTime(ms: number): string | null {
   const time = new Date(ms);
   return Number.isNaN(time.getTime()) ? null : time.toISOString();
@@ -181,7 +181,7 @@ const notFound = (id: string) =>
     "To see the dead letters, run svc-webhooks inbox list.",
   );
 
-/** Awaits the change of a job. Rejects with a Failure that states the reason if the job was not changed. */
+/** Awaits the change of a job. If the job was not changed, rejects with a Failure that states the reason. */
 async function change(admin: InboxAdmin, id: string, isChanged: Promise<boolean>): Promise<void> {
   if (await isChanged) return;
   const entry = await admin.get(id);

@@ -101,7 +101,7 @@ export const listen = command({
     const sender = senderOf(values);
     // Only the service can register an endpoint and return its secret. For another sender, the secret must be given.
     const known = await (sender === service ? readSecret(context) : requireSecret(context));
-    // An invalid secret fails here, not at the first delivery.
+    // Signs with each secret once, so that an invalid one is rejected now and not at the first delivery.
     for (const secret of [known, ...previousSecrets]) {
       if (secret !== undefined) await sign("", keyOf(sender.scheme, secret));
     }

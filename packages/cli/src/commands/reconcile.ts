@@ -14,7 +14,8 @@ import { walk } from "../reconcile/walk.js";
 const longestMs = 365 * 86_400_000;
 
 /**
- * The longest time to reserve for the walk, in milliseconds. Records that expired during it would look like lost ones.
+ * The longest time to reserve for the walk, in milliseconds. Handled deliveries whose records expired during the walk
+ * would be reported as lost.
  */
 const longestWalkMs = 3_600_000;
 
@@ -168,8 +169,8 @@ function maxOf(redeliver: boolean, max: string | undefined): number | undefined 
 }
 
 /**
- * Returns the age of the oldest deliveries to compare, in milliseconds: `sinceMs`, or less, so that their records do
- * not expire during the walk.
+ * Returns the age of the oldest deliveries to compare, in milliseconds: `sinceMs`, or less if their records could
+ * expire during the walk.
  */
 function comparedOf(
   sinceMs: number,

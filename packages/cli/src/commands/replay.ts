@@ -83,7 +83,7 @@ export const replay = command({
 
     const progress = createProgress(context);
     const counts = { sent: 0, succeeded: 0, failed: 0 };
-    /** The number of requests that were refused when they were saved, but are now signed again. */
+    /** The number of requests that were refused when they arrived, but are now signed again. */
     let refused = 0;
     /** The number of lines that are not requests. They count as failed, although nothing is sent for them. */
     let unreadable = 0;

@@ -137,8 +137,8 @@ const upperCase =
   'The hex digits of this signature are in upper case, which other receivers may refuse. Write them in lower case, as digest("hex") does.';
 
 /**
- * Returns the mistake for which receivers refuse a secret with white space or quotes around it. Returns undefined for
- * any other secret.
+ * Returns the mistake in a secret that has white space or quotes around it, which receivers refuse. Returns undefined
+ * for any other secret.
  */
 function spoiltSecret(secret: string): Mistake | undefined {
   if (secret.trim() !== secret) {

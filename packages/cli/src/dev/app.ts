@@ -16,12 +16,12 @@ import { listenersOf, processesOf } from "./processes.js";
 /** The polling interval for the app's port, in milliseconds. */
 const lookMs = 100;
 
-/** How long the end of the app's output is awaited after the app has exited, in milliseconds. */
+/** How long to wait for the end of the app's output after the app has exited, in milliseconds. */
 const drainMs = 200;
 
 export interface App {
   /**
-   * Resolves when the app has exited and its output has been copied, with a text such as `exit code 1` or `SIGKILL`.
+   * Resolves to a text such as `exit code 1` or `SIGKILL` when the app has exited and its output has been copied.
    */
   readonly ended: Promise<string>;
   /** Returns whether a process still holds the app's output open. */
@@ -33,8 +33,8 @@ export interface App {
    */
   readonly listens: (url: URL, waitMs: number, signal: AbortSignal) => Promise<void>;
   /**
-   * Ends the app and the processes of its session, even after the app has exited. Resolves when they have exited, at
-   * the latest 1 s after SIGKILL.
+   * Ends the app and the processes of its session, even after the app has exited. Resolves when they have exited, or
+   * 1 s after the first SIGKILL, and the app's output has been copied.
    */
   readonly stop: () => Promise<void>;
 }
@@ -67,7 +67,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     copyOutput(child.stderr, stderr, log.reader()),
   ];
   let isHeld = true;
-  // Ignores errors, such as one because the app runs as another user and cannot be signaled. Node would throw them.
+  // Ignores errors, such as a failed signal to an app of another user. Without a listener, Node would throw them.
   child.on("error", () => {});
   const closed = new Promise<void>((resolve) => {
     child.once("close", () => {

@@ -12,8 +12,8 @@ const graceMs = { SIGTERM: 5_000, SIGKILL: 1_000 };
 export const hasGroups: boolean = process.platform !== "win32";
 
 /**
- * A process that was started with `detached: hasGroups`, which gives it a session, and all processes of this session.
- * A process that starts a session of its own, such as a browser, leaves the group, as it would leave a terminal.
+ * A process that was started with `detached: hasGroups`, and all processes of the session that this starts (except on
+ * Windows). A process that starts a session of its own, such as a browser, leaves the group.
  */
 export interface Group {
   /**
@@ -72,7 +72,7 @@ async function until(condition: () => boolean, limit: AbortSignal, act = () => {
   }
 }
 
-/** Ends a process on Windows, and all processes that it started, such as the program behind a batch file. */
+/** On Windows, ends a process and all processes that it started, such as the program behind a batch file. */
 export function endTree(pid: number): void {
   spawnSync("taskkill", ["/pid", String(pid), "/t", "/f"], { stdio: "ignore" });
 }
@@ -82,6 +82,6 @@ export function signalProcess(target: number, signal: NodeJS.Signals): void {
   try {
     process.kill(target, signal);
   } catch {
-    // The error is ignored: the process has exited, or belongs to another user.
+    // Ignores the error: the process has exited, or belongs to another user.
   }
 }

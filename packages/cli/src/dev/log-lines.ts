@@ -34,7 +34,7 @@ export function collectLines(): LogLines {
   return {
     reader() {
       let rest = "";
-      /** The delivery that the last line names. Lines that begin with a space, such as a stack trace, belong to it. */
+      /** The delivery that the last unindented line names. Indented lines, such as a stack trace, belong to it. */
       let current: string | undefined;
       return (text) => {
         const lines = (rest + text).split("\n");

@@ -34,7 +34,7 @@ export function notListening(
   return new Failure("app_not_listening", text, `Make it listen on process.env.PORT${change}.`);
 }
 
-/** Returns the loopback host that reaches a listener, if there is one. */
+/** Returns the loopback host that reaches a listener, or undefined if none does. */
 function hostFor(address: string): string | undefined {
   if (address === "::" || address === "::1") return "[::1]";
   if (address === "0.0.0.0") return "127.0.0.1";

@@ -18,7 +18,7 @@ function read(path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch {
-    // Returns an empty text: the process has exited, or this system has no `/proc`.
+    // Returns an empty text: the process has exited, the file is not readable, or this system has no `/proc`.
     return "";
   }
 }
@@ -65,8 +65,8 @@ export const processesWith = (name: string, value: string): readonly number[] =>
     .map(Number);
 
 /**
- * Returns the ids of a session's processes, except those that have exited but were not reaped, or undefined if this
- * system does not list processes.
+ * Returns the ids of a session's processes, except zombies. Returns undefined if this system does not list processes in
+ * `/proc`.
  */
 export function processesOf(session: number): readonly number[] | undefined {
   const ids = processIds();

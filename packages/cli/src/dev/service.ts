@@ -16,12 +16,12 @@ export interface UsedSandbox {
 const leave = async () => {};
 
 /**
- * Resolves to the sandbox at `baseUrl`. Without it, resolves to the sandbox that already listens on the port, or to a
- * new one in this process.
+ * Resolves to the sandbox at `baseUrl`. Without `baseUrl`, resolves to the sandbox that already listens on the port, if
+ * its clock advances by itself, and otherwise to a new one in this process.
  *
  * @param flag the name of the option or variable that `baseUrl` comes from
  * @param note receives a line if the command starts a sandbox
- * @param port the port of the sandbox; if it is 0 or taken by another program, a new sandbox listens on a free port
+ * @param port the port of the sandbox; if it is 0 or in use, a new sandbox listens on a free port
  * @throws UsageError if `baseUrl` is not a URL on this machine, and Failure if nothing listens there (as rejections)
  */
 export async function useSandbox(

@@ -60,7 +60,7 @@ export function createTimeline(
     }
   };
 
-  /** Resolves to the newest deliveries, and to older ones as long as some of them are new or unfinished. */
+  /** Resolves to the newest 100 deliveries, and to older ones until all new and unfinished ones have been read. */
   async function unfinished(): Promise<readonly Followed[]> {
     const pending = new Set<string>();
     for (const [id, { status }] of known) if (!/succeeded|failed/.test(status)) pending.add(id);

@@ -112,7 +112,7 @@ async function readApiKey(context: ServiceContext, isHere: boolean): Promise<str
   }
   const key = (await secretFrom("api-key", name, file, context)) ?? env["SVC_API_KEY"];
   if (key !== undefined && key !== "") return key;
-  // On this machine, the service is probably a sandbox, which accepts any key.
+  // On this machine, the service is probably a sandbox, which accepts any key by default.
   if (isHere) return "svc_test";
   throw new UsageError("The API key is missing.", "Set the environment variable SVC_API_KEY.");
 }

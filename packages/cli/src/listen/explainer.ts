@@ -35,8 +35,8 @@ export const createExplainer = (
   }, now);
 
 /**
- * Returns a function that calls `run`, one call at a time and at most ten a minute. Above that, it resolves to
- * undefined without calling it.
+ * Returns a function that calls `run`, one call at a time and at most ten times a minute. Above this limit, it resolves
+ * to undefined without calling `run`.
  */
 function limited(run: Explainer, now: () => number = () => performance.now()): Explainer {
   let last: Promise<unknown> = Promise.resolve();

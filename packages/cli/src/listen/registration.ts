@@ -22,8 +22,8 @@ function afterGrace(signal: AbortSignal): AbortSignal {
 }
 
 /**
- * Registers an endpoint for all event types. If Ctrl-C arrives while the service is creating the endpoint, the call may
- * take `graceMs` more, so that its id becomes known and the endpoint can be archived.
+ * Registers an endpoint for all event types. If Ctrl-C arrives while the service is creating the endpoint, the request
+ * may take `graceMs` longer. The response contains the endpoint's id, without which it could not be archived.
  */
 export async function register(
   context: ServiceContext & Pick<Context, "note">,
@@ -59,8 +59,8 @@ const look = (context: ServiceContext): Promise<readonly Listed[]> =>
   callService(context, (client) => listFromSandbox<Listed>(client, "endpoints", context.signal));
 
 /**
- * Returns a failure if the list lacks the endpoint, or if the endpoint is not active or has another secret. Otherwise
- * returns undefined.
+ * Returns a failure if the endpoint is not in the list, is not active, or has another secret. Otherwise returns
+ * undefined.
  */
 function lossIn(all: readonly Listed[], { id, secret }: Registered): Failure | undefined {
   const own = all.find((endpoint) => endpoint.webhook_endpoint_id === id);
@@ -83,9 +83,9 @@ const isUnreachable = (error: unknown) =>
 const failedLooks = 2;
 
 /**
- * Polls the service every `lookMs` milliseconds. Aborts `gone` with a failure when a sandbox no longer has the endpoint
- * or has rotated its secret. Prints a note about each other endpoint with the same URL, and when the service stops
- * responding or responds again.
+ * Polls the service every `lookMs` milliseconds. Aborts `gone` with a failure when a sandbox no longer has the
+ * endpoint, has archived it, or has rotated its secret. Prints a note about each other endpoint with the same URL, and
+ * when the service stops responding or responds again.
  *
  * Resolves when it has aborted `gone`, or when either signal is aborted. Also resolves if, before the first list has
  * arrived, a poll fails for another reason than a failed connection: only a sandbox can list its endpoints.
@@ -127,7 +127,7 @@ export async function watch(
 
 /**
  * Resolves to the reason why a delivery may be signed with another secret, or to undefined if the service does not show
- * one. If the endpoint or its secret was lost, also aborts `gone` like {@link watch}.
+ * one. If the endpoint is gone or its secret was rotated, also aborts `gone` like {@link watch}.
  */
 export async function reasonOf(
   context: ServiceContext,
@@ -174,8 +174,8 @@ export const isGone = ({ signal: { reason } }: AbortController): boolean =>
   reason instanceof Failure && reason.code === "endpoint_gone";
 
 /**
- * Archives the endpoint, even after the command was stopped, and prints a note with the result. Does not reject if that
- * fails, for example because the service has already stopped.
+ * Archives the endpoint, even after the command was stopped, and prints a note with the result. Does not reject if
+ * archiving fails, for example because the service has already stopped.
  *
  * @param archived the note for an endpoint that was archived
  * @param kept the note for an endpoint that may still be registered, because archiving failed

@@ -52,7 +52,7 @@ export interface ListenOptions {
    * the response.
    */
   readonly save: (captured: Captured) => Promise<string | undefined>;
-  /** Called after the response has been sent. Not called if `signal` is aborted by then. */
+  /** Called after the response has been written. Not called if there is no response because `signal` is aborted. */
   readonly onReceived: (received: Received) => void;
   readonly signal: AbortSignal;
   /**
@@ -62,7 +62,7 @@ export interface ListenOptions {
   readonly headersMs?: number;
 }
 
-/** The time limit for a forwarded request, in milliseconds. It is longer than senders wait for a response. */
+/** The time limit for a forwarded request, in milliseconds. Most senders wait less long for a response. */
 const forwardMs = 30_000;
 /** How long a request may take to arrive, in milliseconds. After that, the response is 408. */
 const requestMs = 30_000;
@@ -139,7 +139,7 @@ async function receive(
   options.onReceived({ ...captured, ...verified, body, ...result });
 }
 
-/** Reads the body and verifies the request. If the body cannot be read, the verdict is the code of that problem. */
+/** Reads the body and verifies the request. If that is not possible, the verdict is the code of the problem. */
 async function read(
   request: IncomingMessage,
   { at, headers }: Pick<Captured, "at" | "headers">,

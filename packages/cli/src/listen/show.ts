@@ -52,7 +52,7 @@ export function createShow(
     const ownId = headerOf(headers, headerNames.deliveryId);
     const type = shown(judgment ? judgment.outcome.type : ownType, isTypeName);
     const id = shown(judgment ? judgment.outcome.deliveryId : ownId, isIdText);
-    // A missing signature of the service needs no explanation.
+    // A delivery that lacks the service's signature needs no explanation.
     const isExplained = !isGenuine && (judgment !== undefined || verdict !== "signature_missing");
     const explanation =
       body && isExplained ? await explain({ headers, body, at: Date.parse(at) }) : undefined;
@@ -104,9 +104,9 @@ export function createShow(
 }
 
 const lookFurther =
-  "This command looks only for mistakes that are quickly found, and for changes only of a body of at most 8 KiB. To look for more, run svc-webhooks verify --explain.";
+  "This command looks only for mistakes that can be found quickly, and for changes to the body only if it has at most 8 KiB. To look for more, run svc-webhooks verify --explain.";
 
-/** The number of characters of a text that are redacted. The rest is dropped, because far fewer are shown. */
+/** The number of characters of a text that are redacted. The rest is dropped, because only the start is shown. */
 const mostText = 16_384;
 
 /**

@@ -9,8 +9,8 @@ export type Compared = Pick<WebhookEndpoint, "webhook_endpoint_id"> &
 const listThem = "To see the endpoints, run svc-webhooks endpoints list.";
 
 /**
- * Resolves to the endpoint with this id. Without an id, resolves to the sandbox's only active endpoint, or, if none
- * is active, to its only endpoint.
+ * Resolves to the endpoint with this id, which is not checked if the service is not a sandbox. Without an id, resolves
+ * to the sandbox's only active endpoint, or to its only endpoint if none is active.
  *
  * @throws UsageError if the endpoint must be named, Failure `not_found`, and the client's errors (as rejections)
  */

@@ -58,7 +58,7 @@ export async function loadRecords(
       await pause(signal);
     }
   };
-  // Repeats this call even after a timeout, because the store's client in the new module may still be connecting.
+  // Repeats this call after a timeout too, because the store's client in the imported module may still be connecting.
   await read([{ deliveryId: "svc-webhooks-reconcile" }], "not_sent", "store_timeout");
   return { peek: (targets) => read(targets, "not_sent") };
 }

@@ -23,7 +23,7 @@ export type Problem = "missing" | "lost" | "silence";
 
 const isArchived = ({ endpoint }: Comparison) => endpoint.status === "archived";
 
-/** Returns the problems of a report, always in the same order. */
+/** Returns the problems that a comparison found, always in the same order. */
 export function problemsOf(comparison: Comparison): readonly Problem[] {
   const { report, silence, isComplete } = comparison;
   const { newestSentAt } = report;
@@ -162,7 +162,7 @@ export function linesOf(comparison: Comparison, output: Output): readonly Line[]
 
 const colors = { missing: "red", lost: "red" } as const;
 
-/** Returns the link to the documentation, if a count needs more explanation than fits into the table. */
+/** Returns the link to the documentation if there are lost or unknown deliveries, which need more explanation. */
 const pageLines = ({ report }: Comparison): readonly Line[] =>
   report.lostCount > 0 || report.unknown > 0
     ? [`${pageLink("docs/reconcile", "what-it-reports")} explains each field.`]

@@ -13,7 +13,7 @@ interface Walk {
   readonly readJobs: ReadJobs | undefined;
   readonly webhook_endpoint_id: string;
   readonly since: Date;
-  /** When the first of the compared records may expire, in milliseconds since 1970. */
+  /** When the first of the compared records may expire, in milliseconds since the epoch. */
   readonly untilMs: number;
   readonly graceMs: number;
   /** The types to judge. Empty: all. */
@@ -39,8 +39,9 @@ export interface Walked {
 
 /**
  * Compares the deliveries of an endpoint with the records of a receiver. If the list ends with an error or by Ctrl-C,
- * compares the deliveries that were read until then. If the second look at the queue fails, reports the result of the
- * first. If Ctrl-C interrupts a call to the store, the report does not count the deliveries of that call.
+ * compares the deliveries that were read until then. Looks for lost deliveries in the queue and the store again. If
+ * that fails, they stay lost in the report. If Ctrl-C interrupts a call to the store, the report omits the deliveries
+ * of that call.
  *
  * @throws Failure, or an error of the records or the queue (as rejections)
  */
@@ -62,7 +63,7 @@ export async function walk(options: Walk): Promise<Walked> {
       for await (const event of client.webhookEvents.list(query, { signal })) {
         if (Date.now() > untilMs) throw tooSlow();
         yield event;
-        // Ends the list once a call was interrupted: the rest of the page is older than deliveries without a result.
+        // Ends the list after an interrupted call: comparing older deliveries would leave a gap in the report.
         if (reader.unread() > 0) return;
       }
     } catch (error) {
@@ -165,14 +166,14 @@ function readingUntil(signal: AbortSignal, records: Records) {
   };
 }
 
-/** Returns whether the client has refused an event id that no path can contain. Other deliveries are not affected. */
+/** Returns whether the client has refused an event id that no URL path can contain. Only its delivery is affected. */
 const isUnusableId = (error: unknown): error is SvcError =>
   isSvcError(error) && error.param === "event_id" && error.status === undefined;
 
 const tooSlow = () =>
   new Failure(
     "too_slow",
-    "The walk took longer than the records are kept, so older deliveries would be reported as lost.",
+    "The comparison took so long that the oldest records may have expired, so older deliveries would be reported as lost.",
     "Shorten --since, or raise retainMs of the receiver and --retain.",
   );
 
