@@ -13,8 +13,8 @@ export interface Arguments {
 }
 
 /**
- * Parses the arguments and options of a command, and adds defaults. With `--help`, does not check which arguments and
- * options are missing, repeated or superfluous, or which values they accept.
+ * Parses the arguments and options of a command, and adds defaults. With `--help`, does not refuse missing, repeated or
+ * extra arguments and options, or values that the command does not accept.
  *
  * @throws UsageError if the command line does not fit the command's definition, or has `--secret` or
  *   `--previous-secret`

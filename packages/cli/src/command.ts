@@ -42,8 +42,8 @@ export interface Process {
   /** Aborted by the first Ctrl-C, SIGTERM or SIGHUP, and if the output cannot be written. */
   readonly signal: AbortSignal;
   /**
-   * Aborted by a second Ctrl-C, SIGTERM or SIGHUP more than 250 ms after the first, if it has a listener. The process
-   * then ends within 2 s. Without a listener, the second signal ends the process immediately.
+   * Aborted if it has a listener and a second Ctrl-C, SIGTERM or SIGHUP arrives more than 250 ms after the first. The
+   * process then ends within 2 s. Without a listener, the second signal ends the process immediately.
    */
   readonly urgent?: AbortSignal;
 }
@@ -92,7 +92,7 @@ export interface CommandEntry {
   readonly load: () => Promise<Command>;
 }
 
-/** Returns the definition unchanged. Its type parameter gives `run` the types of the command's options. */
+/** Returns the definition unchanged, so that TypeScript infers the types of the options that `run` receives. */
 export const command = <const Specs extends OptionSpecs>(
   definition: Command<Specs>,
 ): Command<Specs> => definition;

@@ -27,7 +27,7 @@ function wrap(text: string, width: number): readonly string[] {
   return lines;
 }
 
-/** Formats rows as two columns. Wraps the second one to lines of at most `total` characters, if its words fit. */
+/** Formats rows as two columns. Wraps the second one between words, so that lines have at most `total` characters. */
 function twoColumns(rows: readonly (readonly [string, string])[], total: number): string {
   const width = Math.max(...rows.map(([first]) => first.length)) + 4;
   return rows

@@ -62,7 +62,7 @@ for (const stream of [process.stdout, process.stderr]) {
 const flushed = (stream: NodeJS.WriteStream) =>
   new Promise<unknown>((resolve) => stream.write("", () => setImmediate(resolve)));
 
-// This timer keeps the process alive while `run` is pending. Otherwise, Node could exit with code 13 before that.
+// This timer keeps the process alive while `run` is pending. Otherwise, Node could exit with code 13 in the meantime.
 setInterval(() => {}, 60_000);
 
 const { env, stdin, stdout, stderr } = process;
@@ -94,5 +94,5 @@ const code = await run(words, {
 await Promise.all([stdout, stderr].map(flushed));
 process.off("exit", onExit);
 process.exitCode = signalCode ?? (outputFailed ? 1 : code);
-// Exits explicitly, because the timer, interrupted work or an imported module's connections keep the process alive.
+// Exits explicitly: the timer, interrupted work or connections of an imported module would keep the process alive.
 process.exit();

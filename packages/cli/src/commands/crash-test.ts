@@ -261,8 +261,8 @@ interface Keys {
 }
 
 /**
- * Resolves to the keys from the variable of `--secret-env`, or to new ones if it is not set or empty. Resolves to
- * undefined without the option, so that deliveries are not signed. With `--scheme`, rejects instead.
+ * Resolves to the keys from the variable of `--secret-env`, or to new ones if it is not set or empty. Without the
+ * option, rejects if `--scheme` is given, and otherwise resolves to undefined: deliveries are then not signed.
  */
 async function keysOf(
   { options: given, env }: CrashTestContext,
@@ -482,7 +482,7 @@ async function searchWith(
   return findings.length > 0 || unseen.length > 0 ? 1 : 0;
 }
 
-/** Prints a report, and its annotations on GitHub Actions. With `--html`, also writes its page. */
+/** Prints a report. Also prints annotations on GitHub Actions, and writes an HTML page with `--html`. */
 function print({ options: given, show, env, note }: CrashTestContext, page: ReportPage): void {
   const { report } = page;
   show(report, report.text.split("\n"));

@@ -91,7 +91,7 @@ async function read(
 const isWanted = (event: WebhookEvent, status: string | undefined) =>
   status === undefined || event.status === status;
 
-/** Resolves to the newest 100 deliveries, and to older ones until one is in `known`, unless `known` is empty. */
+/** Resolves to the newest 100 deliveries. Unless `known` is empty, adds older ones until one of them is in `known`. */
 async function newestOf(
   deliveries: FollowDeliveries,
   known: ReadonlyMap<string, string>,
@@ -115,7 +115,7 @@ const statesOf = (deliveries: readonly WebhookEvent[]) =>
 /** A delivery, with the result of its last attempt if the service is a sandbox. */
 type Listed = WebhookEvent & { readonly last_response?: string };
 
-/** Adds the result of the last attempt to each of the first 100 deliveries, if the service is a sandbox. */
+/** If the service is a sandbox, adds the result of the last attempt to each of the first 100 deliveries. */
 async function withLastResponses(
   client: Client,
   deliveries: readonly WebhookEvent[],

@@ -51,8 +51,8 @@ export interface AppOptions {
 }
 
 /**
- * Starts the app in a process group of its own (except on Windows), so that a terminal's Ctrl-C does not reach it in
- * addition to the signal of `stop`.
+ * Starts the app in a process group of its own (except on Windows). Ctrl-C in a terminal then reaches the app only
+ * through `stop`, and not twice.
  *
  * @throws Failure (as a rejection) `app_not_started` if the program cannot be started
  */

@@ -12,8 +12,8 @@ const graceMs = { SIGTERM: 5_000, SIGKILL: 1_000 };
 export const hasGroups: boolean = process.platform !== "win32";
 
 /**
- * A process that was started with `detached: hasGroups`, and all processes of the session that this starts (except on
- * Windows). A process that starts a session of its own, such as a browser, leaves the group.
+ * A process that was started with `detached: hasGroups`, and all processes of its session, which `detached` creates
+ * (except on Windows). A process that starts a session of its own, such as a browser, leaves the group.
  */
 export interface Group {
   /**

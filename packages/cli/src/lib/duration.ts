@@ -14,7 +14,7 @@ const longestMs = 2_147_483_647;
  * Parses a duration such as `90s`, `10m`, `2h` or `7d`, and returns it in milliseconds.
  *
  * @param maxMs the longest duration, in milliseconds. Default: the longest delay of a timer, about 24.8 days
- * @throws UsageError unless the text is a whole number from 1 to 99,999 with a unit, and means at most `maxMs`
+ * @throws UsageError unless the text is a whole number from 1 to 99,999 with a unit, and is not longer than `maxMs`
  */
 export function durationOf(flag: string, text: string, maxMs = longestMs): number {
   const [, number = "", unit = ""] = /^([1-9]\d{0,4})([smhd])$/.exec(text) ?? [];

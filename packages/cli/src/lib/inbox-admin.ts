@@ -99,7 +99,6 @@ const isReachable = "Check that its server runs, and that the module connects to
 const isWrongOption = (error: unknown) =>
   ["invalid_option", "unknown_option"].includes(String(codeOf(error)));
 
-/** Imports the module of `--admin`. */
 const load = (file: string, signal: AbortSignal): Promise<Exports> =>
   loadModule(
     "--admin",

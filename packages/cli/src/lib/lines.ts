@@ -11,8 +11,8 @@ export interface Line {
 }
 
 /**
- * Yields the lines of a UTF-8 file, or of stdin if the path is `-`, until `signal` is aborted. Only one line must fit
- * into memory, not the file. Counts blank lines, but does not yield them.
+ * Yields the lines of a UTF-8 file, or of stdin if the path is `-`, until `signal` is aborted. Only the current line
+ * must fit into memory. Counts blank lines, but does not yield them.
  *
  * @param what the subject of error texts, such as `The capture file`
  * @throws UsageError (as a rejection) if the file cannot be read, is not UTF-8 or has a line of more than 64 MiB

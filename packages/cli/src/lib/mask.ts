@@ -6,7 +6,7 @@ const known = new Set<string>();
  */
 const shortest = 8;
 
-/** Returns a secret or an API key, after registering it for {@link masked} unless it is shorter than `shortest`. */
+/** Registers a secret or an API key for {@link masked}, unless it is shorter than `shortest`. Returns the text. */
 export function conceal(secret: string): string {
   if (secret.length >= shortest) known.add(secret);
   return secret;

@@ -20,7 +20,7 @@ export function outcomeIn(caching: string | undefined, body: string): OutcomeCod
 export const isOutcome = (code: unknown): code is OutcomeCode =>
   typeof code === "string" && Object.hasOwn(outcomeTexts, code);
 
-/** Returns whether an outcome is `processed`, or undefined, as for a receiver that does not use svc-webhooks. */
+/** Returns whether an outcome is `processed` or unknown. A receiver that does not use svc-webhooks states none. */
 export const isHandled = (code: OutcomeCode | undefined): boolean =>
   code === undefined || code === "processed";
 

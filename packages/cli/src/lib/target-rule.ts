@@ -12,7 +12,7 @@ import { targetAt, type Address, type Target } from "./target.js";
  *   returns (RFC 6761, section 6.3).
  * - All its addresses are loopback, unless the command or `--allow-external` allows others.
  *
- * Requests connect to the addresses that were checked.
+ * The requests of a `Target` connect only to the addresses that were checked.
  */
 
 export const targetOptions = {
@@ -46,7 +46,7 @@ export function literalAddresses(host: string): readonly Address[] | undefined {
 }
 
 /**
- * Resolves to the target that a text names, with its addresses.
+ * Parses the URL of a target, looks up its addresses, and resolves to the target.
  *
  * @param allowExternal whether addresses other than loopback are allowed. Undefined: they are not, and the error does
  *   not suggest `--allow-external`, because the command does not have it

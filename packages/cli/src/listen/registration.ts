@@ -79,7 +79,7 @@ const isArray = (all: unknown): all is readonly Listed[] => Array.isArray(all);
 const isUnreachable = (error: unknown) =>
   error instanceof Failure && error.code === "connection_failed";
 
-/** The number of failed polls in a row after which the service counts as down. One may fail while it is restarted. */
+/** The number of failed polls in a row after which the service counts as down. One may fail during a restart. */
 const failedLooks = 2;
 
 /**
@@ -87,8 +87,8 @@ const failedLooks = 2;
  * endpoint, has archived it, or has rotated its secret. Prints a note about each other endpoint with the same URL, and
  * when the service stops responding or responds again.
  *
- * Resolves when it has aborted `gone`, or when either signal is aborted. Also resolves if, before the first list has
- * arrived, a poll fails for another reason than a failed connection: only a sandbox can list its endpoints.
+ * Resolves when `gone` or the signal of `context` is aborted. Also resolves if, before the first list has arrived, a
+ * poll fails for a reason other than a failed connection, because only a sandbox can list its endpoints.
  */
 export async function watch(
   context: ServiceContext & Pick<Context, "note">,

@@ -201,7 +201,7 @@ function failedReply(error: unknown): Reply {
 
 type ReceivedBody = Omit<Captured, "body"> & Verified & Pick<Received, "body">;
 
-/** Returns the response that a receiver with the sender's scheme would send. In a handshake, its body matters. */
+/** Returns the response that a receiver with the sender's scheme would send. Senders check its body in a handshake. */
 function ownReply({ outcome }: Judgment): Reply {
   const { body, ...reply } = answer(outcome);
   return { ...reply, body: Buffer.from(body) };

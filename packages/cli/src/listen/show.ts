@@ -66,7 +66,7 @@ export function createShow(
       return;
     }
     const isRefused = target !== undefined && target.status >= 300;
-    // For other outcome codes, the texts of this command explain more than the response body.
+    // Shows the response body only for these: for other outcome codes, the texts of this command explain more.
     const isOwn = code === undefined || code === "signature_mismatch";
     const genuine = secretId === "previous" ? "genuine, previous secret" : verdict;
     const parts = [

@@ -33,7 +33,7 @@ export interface Walked {
   readonly unusable: number;
   /** The service's first message for status 409 (`skipped`), and the first one for any other error (`refused`). */
   readonly messages: { readonly skipped?: string; readonly refused?: string };
-  /** The error that ended the list, the second look at the queue or the redelivery, or the reason of `signal`. */
+  /** The error that ended the list, the redelivery or the second look for lost deliveries; or `signal.reason`. */
   readonly error?: unknown;
 }
 

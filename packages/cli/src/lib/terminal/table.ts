@@ -7,7 +7,7 @@ const narrowest = 12;
 interface TableOptions {
   /** The colors of cells, by their text. */
   readonly colors?: Readonly<Record<string, Color>>;
-  /** The columns that matter most on a narrow terminal, in this order. Default: the order of the columns. */
+  /** The names of the most important columns, the most important first. Default: the order of the columns. */
   readonly first?: readonly string[];
 }
 
