@@ -45,14 +45,13 @@ export type CustomCall = Pick<Call, "query" | "body">;
 /**
  * The service's REST interface. Requests and results use the interface's own names. An operation that fails rejects
  * with an SvcError: before any request, a ClientConfigError if an option is invalid, or an InvalidRequestError if the
- * request violates a documented limit; otherwise an error that depends on the response status or on how the connection
- * failed.
+ * request is invalid; otherwise an error that depends on the response status or on how the connection failed.
  */
 export interface Client {
   readonly emails: {
     /**
-     * Submits an email. All attempts use the same idempotency key, so the email is sent only once. The result and
-     * errors contain the key.
+     * Submits an email. All attempts use the same idempotency key, so the email is sent only once. The result contains
+     * the key, and so does the error of a request that was attempted.
      */
     readonly send: (
       email: EmailRequest,

@@ -1,9 +1,9 @@
 /**
- * The clock that the client uses for deadlines and for pauses between attempts. The time limit of a single attempt
- * always uses real time.
+ * The clock that the client uses for deadlines and for pauses between attempts. The time limit of a single attempt is
+ * always measured in real time.
  */
 export interface ClientClock {
-  /** The time in epoch milliseconds. */
+  /** Returns the current time, in epoch milliseconds. */
   readonly now: () => number;
   /** Resolves after `ms` milliseconds, or earlier if `signal` is aborted. */
   readonly sleep: (ms: number, signal: AbortSignal | undefined) => Promise<void>;
@@ -13,7 +13,7 @@ export interface ClientClock {
 export const longestTimer = 2_147_483_647;
 
 export const systemClock: ClientClock = {
-  // Uses the monotonic clock, because `Date.now()` may be set back.
+  // Uses the monotonic clock, because the system clock behind `Date.now()` may be changed.
   now: () => performance.timeOrigin + performance.now(),
   sleep: (ms, signal) =>
     new Promise((resolve) => {
@@ -33,14 +33,14 @@ const endedBy = new WeakMap<AbortSignal, Set<() => void>>();
 /**
  * Calls `run` when `signal` is aborted, or in a microtask if it already is. Returns a function that removes `run`, so
  * that a later abort does not call it. All calls for a signal share one listener, because Node warns about more than
- * ten listeners, and retains a few bytes for each `AbortSignal.any`.
+ * ten. `AbortSignal.any` is not used, because Node retains a few bytes for each call.
  */
 export function onAbort(signal: AbortSignal | undefined, run: () => void): () => void {
   if (!signal) return () => {};
   const runs = endedBy.get(signal) ?? new Set();
   if (!endedBy.has(signal)) signal.addEventListener("abort", () => runs.forEach((end) => end()));
   endedBy.set(signal, runs.add(run));
-  // Needed because a hook may have aborted the signal already: no event follows then.
+  // If a hook has already aborted the signal, no event follows.
   if (signal.aborted) queueMicrotask(run);
   return () => runs.delete(run);
 }

@@ -1,11 +1,11 @@
 import type { Open } from "./resources.js";
 
-/** Marks the errors of every copy of this package: an app may load it both as ESM and as CommonJS. */
+/** Marks the errors of every copy of this package, because an app may load both an ESM and a CommonJS copy. */
 const brand = Symbol.for("svc-webhooks.client.error");
 
 /**
- * The error class for each known code, as defined by the interface document or by this client. If the service sends a
- * known code with another status, the class follows the status.
+ * The error class for each known code. If the service sends a known code with another status, the class follows the
+ * status.
  */
 export interface ErrorsByCode {
   // Codes in the interface document.
@@ -31,8 +31,8 @@ export interface ErrorsByCode {
 }
 
 /**
- * The code of a failed request. The service may use further codes; `http_<status>` stands for a response without a
- * code.
+ * The code of a failed request. The service may use further codes; `http_<status>` stands for an error response without
+ * a code.
  */
 export type ErrorCode = Open<keyof ErrorsByCode>;
 
@@ -50,8 +50,9 @@ export interface ErrorFacts {
 }
 
 /**
- * The base class of all errors of this client. Match on `code`, which is stable, or on the class; the
- * message may change. No error contains an API key or a signing secret, and neither does its `cause`.
+ * The base class of all errors of this client. Match on `code`, which is stable, or on the class; the message may
+ * change. No error contains an API key or a signing secret. Neither does its `cause`, unless the caller supplied it,
+ * such as an abort reason.
  */
 export class SvcError extends Error {
   override readonly name: string = "SvcError";
@@ -75,7 +76,7 @@ export class SvcError extends Error {
     super(message, cause ? { cause } : {});
     for (const [name, fact] of Object.entries({ attempts: 0, ...facts }))
       if (fact !== undefined) (this as Record<string, unknown>)[name] = fact;
-    // Defined as not enumerable, because both would clutter the terminal when an error is printed.
+    // Makes both properties non-enumerable, because they would clutter a printed error.
     Object.defineProperties(this, { headers: { value: headers }, [brand]: { value: true } });
   }
 }
@@ -105,14 +106,17 @@ export class NotFoundError extends ApiError {
   override readonly name = "NotFoundError";
 }
 
-/** 409: the resource's state does not allow the request, or the idempotency key belongs to another request. */
+/**
+ * 409: the resource's state does not allow the request, or the idempotency key belongs to another request or to one
+ * that is still running.
+ */
 export class ConflictError extends ApiError {
   override readonly name = "ConflictError";
 }
 
 /**
- * 429: no retry would have been in time, or `maxRetries` is 0. `retryAfterMs` is the pause that the service requested,
- * if it requested one.
+ * 429: a rate limit was exceeded, and no retry was possible before the deadline, or `maxRetries` is 0. `retryAfterMs`
+ * is the pause that the service requested, if it requested one.
  */
 export class RateLimitError extends ApiError {
   override readonly name = "RateLimitError";
@@ -129,8 +133,8 @@ export class ConnectionError extends SvcError {
 }
 
 /**
- * The complete response did not arrive in time. Code `attempt_timeout`, or `deadline_exceeded` with the last
- * failure as its `cause`; the request may have been processed.
+ * The complete response did not arrive in time, or `waitFor` did not see its status in time. Code `attempt_timeout`, or
+ * `deadline_exceeded` with the last failure as its `cause`; the request may have been processed.
  */
 export class TimeoutError extends ConnectionError {
   override readonly name = "TimeoutError";
@@ -153,8 +157,8 @@ export class InvalidResponseError extends SvcError {
 
 /**
  * The errors of this client, discriminated by `code`: a `switch` on `code` narrows to the class. A type assertion is
- * needed, because only the interface document ties classes to codes, and the service may send newer codes, which reach
- * `default`.
+ * needed, because nothing guarantees at run time that a code has the class listed here. Newer codes of the service
+ * reach `default`.
  *
  * @example
  * ```ts

@@ -1,6 +1,6 @@
 import type { ErrorCode } from "./errors.js";
 
-/** The attempt and the request for which a hook is called. */
+/** The attempt that a hook is called for, and its request. */
 export interface AttemptNote {
   readonly method: string;
   /** The path with the query. */
@@ -12,7 +12,7 @@ export interface AttemptNote {
 
 /** An attempt that is about to be made. */
 export interface RequestNote extends AttemptNote {
-  /** The headers to send. The hook may add more. The API key and the idempotency key are not among them. */
+  /** The headers to send, without `Authorization` and `Idempotency-Key`. The hook may add more. */
   readonly headers: Headers;
 }
 
@@ -21,8 +21,8 @@ export interface ResponseNote extends AttemptNote {
   /** The duration of the attempt, in milliseconds of real time. */
   readonly ms: number;
   /**
-   * The status of the response. Undefined if no complete response arrived, but an error response needs no complete
-   * body.
+   * The status of the response. Undefined if no complete response arrived. An error response counts even if its body is
+   * incomplete, unless the request was aborted.
    */
   readonly status: number | undefined;
   readonly requestId: string | undefined;

@@ -6,30 +6,31 @@ export interface ClientOptions {
   /** The API key. Default: the environment variable `SVC_API_KEY`. */
   readonly apiKey?: string | undefined;
   /**
-   * The URL before `/v1`, such as `http://127.0.0.1:4010`. `http:` sends the API key unencrypted. Default: the
+   * The URL before `/v1`, such as `http://127.0.0.1:4010`. With `http:`, the API key is sent unencrypted. Default: the
    * environment variable `SVC_BASE_URL`.
    */
   readonly baseUrl?: string | undefined;
   /**
-   * Makes the requests. Default: the global `fetch`. It must not follow redirects when `redirect` is `manual`.
+   * Sends the requests. Default: the global `fetch`. A replacement must not follow redirects when `redirect` is
+   * `manual`.
    */
   readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined;
   /**
-   * The limit of a request with all its attempts and pauses, in milliseconds, 1 to 2^31 − 1. Default 60,000.
+   * The time limit of a request, including all its attempts and pauses, in milliseconds, 1 to 2^31 − 1. Default 60,000.
    */
   readonly deadlineMs?: number | undefined;
-  /** The limit of one attempt including its response body, in milliseconds, 1 to 2^31 − 1. Default 10,000. */
+  /** The time limit of one attempt, including its response body, in milliseconds, 1 to 2^31 − 1. Default 10,000. */
   readonly attemptTimeoutMs?: number | undefined;
   /**
-   * The number of attempts after the first one, 0 to 100. Default 2. A 429 has had no effect and does not count: it is
-   * retried until `deadlineMs`, unless `maxRetries` is 0.
+   * The maximum number of attempts after the first one, 0 to 100. Default 2. A request rejected with 429 has had no
+   * effect, so it does not count: it is retried until `deadlineMs`, unless `maxRetries` is 0.
    */
   readonly maxRetries?: number | undefined;
   /**
    * The maximum size of a response body, in decompressed bytes, 1 to 2^31 − 1. Default 1,048,576. The client reads no
-   * more. A larger successful response rejects with an InvalidResponseError `response_too_large`, although the request
-   * was processed. A larger error response keeps its class, but its code is `http_<status>`, because its JSON is
-   * incomplete.
+   * more. If a successful response is larger, the operation rejects with an InvalidResponseError `response_too_large`,
+   * although the request was processed. If an error response is larger, the error has its usual class, but the code
+   * `http_<status>`, because the JSON is incomplete.
    */
   readonly maxResponseBytes?: number | undefined;
   /**
@@ -45,23 +46,26 @@ export interface ClientOptions {
 
 /** The last argument of each operation. Its values take precedence over the client's. */
 export interface RequestOptions {
-  /** Ends the request with an AbortedError when it is aborted, even during a pause before a retry. Default: none. */
+  /**
+   * When this signal is aborted, the request ends with an AbortedError, even during a pause before a retry. Default:
+   * none.
+   */
   readonly signal?: AbortSignal | undefined;
-  /** The limit of the request with all its attempts and pauses, in milliseconds. Default: the client's. */
+  /** The time limit of the request, including all its attempts and pauses, in milliseconds. Default: the client's. */
   readonly deadlineMs?: number | undefined;
-  /** The limit of one attempt, in milliseconds. Default: the client's. */
+  /** The time limit of one attempt, in milliseconds. Default: the client's. */
   readonly attemptTimeoutMs?: number | undefined;
-  /** The number of attempts after the first one. Default: the client's. */
+  /** The maximum number of attempts after the first one. Default: the client's. */
   readonly maxRetries?: number | undefined;
-  /** The maximum size of a response body, in bytes. Default: the client's. */
+  /** The maximum size of a response body, in decompressed bytes. Default: the client's. */
   readonly maxResponseBytes?: number | undefined;
 }
 
 /** The last argument of operations that may carry an idempotency key. */
 export interface KeyedRequestOptions extends RequestOptions {
   /**
-   * Identifies the logical request: as long as the service keeps the key (A-14: 24 hours), a repetition has no
-   * further effect, and the same key with another body is a 409 `idempotency_conflict`. Printable ASCII text.
+   * Identifies the logical request: as long as the service keeps the key (A-14: 24 hours), a repetition has no further
+   * effect, and using the same key with another body causes a 409 `idempotency_conflict`. Printable ASCII text.
    * Default: `emails.send` generates a random one for all its attempts, `request` none.
    */
   readonly idempotencyKey?: string | undefined;
@@ -163,7 +167,7 @@ export function resolveLimits(options: RequestOptions, base: Partial<Limits> = {
 }
 
 /**
- * Checks the names of options, because a misspelt option would have no effect.
+ * Checks the names of options, because a misspelled option would have no effect.
  *
  * @param others the options besides the limits
  * @throws ClientConfigError `invalid_option` for an unknown name
@@ -198,8 +202,8 @@ function fromEnvironment(name: string): string | undefined {
 /**
  * Asserts that an option is valid.
  *
- * @param message names the parameter first, in backticks
- * @throws ClientConfigError `invalid_option` if `ok` is false
+ * @param message the error message. The first name in backticks becomes the error's `param`
+ * @throws an error of `type`, by default ClientConfigError `invalid_option`, if `ok` is false
  */
 export function check(
   ok: boolean,

@@ -4,7 +4,7 @@ import { InvalidResponseError } from "./errors.js";
 export interface Page<Item> {
   readonly data: readonly Item[];
   readonly has_more: boolean;
-  /** The cursor of the next page. Undefined on the last page, and if the service has no pages. */
+  /** The cursor of the next page. Undefined on the last page, and if the service does not paginate. */
   readonly next_cursor: string | undefined;
 }
 
@@ -17,7 +17,7 @@ export interface List<Item> extends AsyncIterable<Item> {
 /**
  * Creates a list.
  *
- * @param read requests the page after a cursor, or the first page for undefined
+ * @param read requests the page after a cursor, or the first page if the cursor is undefined
  * @param first the cursor to start after
  */
 export function list<Item>(
@@ -31,7 +31,7 @@ export function list<Item>(
       const page = asPage<Item>(await read(after));
       seen.add(after);
       after = page.next_cursor;
-      // Throws for a repeated cursor, before any item is handled twice.
+      // Throws if a cursor repeats, before any item is handled twice.
       if (after && seen.has(after)) throw invalid("The list repeats a cursor.");
       yield page;
     } while (after);

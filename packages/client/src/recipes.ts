@@ -18,11 +18,11 @@ export interface WaitOptions extends RequestOptions {
     | readonly SendState[]
     | ((send: SendStatus) => boolean | Promise<boolean>)
     | undefined;
-  /** The limit of the whole wait, not of each request, in milliseconds, 1 to 2^31 − 1. Default 60,000. */
+  /** The time limit of the whole wait, not of each request, in milliseconds, 1 to 2^31 − 1. Default 60,000. */
   readonly deadlineMs?: number | undefined;
 }
 
-/** The number of failed deliveries that were handled so far, by their results. */
+/** The numbers of failed deliveries that have been handled so far, by result. */
 export interface BulkRedelivery {
   /** The number of accepted requests. With `dryRun`, the number of requests that would be made. */
   readonly redelivered: number;
@@ -46,34 +46,34 @@ export interface BulkRedeliveryOptions extends RequestOptions {
   readonly webhook_endpoint_id: string;
   /** Only counts the deliveries, without redelivering any. Default false. */
   readonly dryRun?: boolean | undefined;
-  /** The maximum number of failed deliveries to handle, 0 or more. Default: all. */
+  /** The maximum number of failed deliveries to handle, 0 or more. Default: no maximum. */
   readonly max?: number | undefined;
   /**
-   * Called and awaited after each failed delivery of the list. If it throws, the work ends, and `redeliverFailed`
+   * Called and awaited after each failed delivery has been handled. If it throws, the work ends, and `redeliverFailed`
    * rejects with the error.
    */
   readonly onProgress?: ((progress: BulkRedeliveryProgress) => void | Promise<void>) | undefined;
 }
 
-/** An accepted email, with the key of its request. */
+/** The response to an accepted email, with the idempotency key of the request. */
 export type SentEmail = AcceptedSend & { readonly idempotencyKey: string };
 
-/** An email for `sendAll`, optionally with a key: however often it is sent with the same key, it takes effect once. */
+/** An email for `sendAll`. Sending it again with the same `idempotencyKey` has no further effect. */
 export type KeyedEmail = EmailRequest & { readonly idempotencyKey?: string | undefined };
 
-/** The result of one email of `sendAll`. An error contains the key of its request. */
+/** The result of one email of `sendAll`. An error contains the email's idempotency key. */
 export type EmailResult = { readonly ok: SentEmail } | { readonly error: SvcError };
 
 export interface SendAllProgress {
   /** The number of emails that have a result. */
   readonly done: number;
   readonly total: number;
-  /** The index in the list of the email that was handled last. */
+  /** The index of the email that was handled last. */
   readonly index: number;
   readonly result: EmailResult;
 }
 
-/** The options of `sendAll`. `deadlineMs` limits each email, with its pauses. */
+/** The options of `sendAll`. `deadlineMs` limits each email, including its retries and pauses. */
 export interface SendAllOptions extends RequestOptions {
   /** The number of emails that are sent at the same time, 1 to 100. Default 10. */
   readonly concurrency?: number | undefined;

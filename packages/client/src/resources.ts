@@ -2,7 +2,7 @@ import type { MaskedSecret } from "./secret.js";
 
 /*
  * Fields in the interface document have the types that it states. All others have the form that the sandbox assumes.
- * The service may send other fields and values, because nothing here is checked at run time.
+ * These types are not checked at run time: the service may send other fields and values.
  */
 
 /** One of the listed values, or another one that a later version of the service may use. */
@@ -80,7 +80,7 @@ export interface WebhookEventType {
 }
 
 export interface WebhookEndpointRequest {
-  /** The URL: public and HTTPS. The sandbox accepts loopback addresses. */
+  /** The URL, which must be public and use HTTPS. The sandbox accepts loopback addresses too. */
   readonly url: string;
   /** The types to subscribe to, at least one. `webhookEventTypes.list()` returns them all. */
   readonly event_types: readonly WebhookEventType["type"][];
@@ -107,17 +107,17 @@ export interface WebhookEventQuery {
   readonly webhook_endpoint_id?: string | undefined;
   /** The number of items per page, 1 to 100 (assumed, A-15). Default: the service's. */
   readonly limit?: number | undefined;
-  /** The `next_cursor` of the page to start after. Default: the list starts with the newest delivery. */
+  /** The `next_cursor` of a page: the list starts after this page. Default: it starts with the newest delivery. */
   readonly after?: string | undefined;
 }
 
 /** A delivery of an event to an endpoint (assumed, A-08). */
 export interface WebhookEvent {
-  /** The delivery's `X-SVC-Event-Id`: `evt_…`. Pass it to `redeliver`. */
+  /** The value of the delivery's `X-SVC-Event-Id` header: `evt_…`. Pass it to `redeliver`. */
   readonly event_id: string;
   /** The id of the event, the same for all its deliveries. */
   readonly source_event_id: string;
-  /** The `X-SVC-Delivery-Id`. */
+  /** The value of the delivery's `X-SVC-Delivery-Id` header. */
   readonly delivery_id: string;
   readonly subscription_id: string;
   readonly webhook_endpoint_id: string;

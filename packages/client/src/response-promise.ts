@@ -1,24 +1,24 @@
-/** The response as it arrived. */
+/** A successful response. Its headers are copies in which secrets are masked. */
 export interface RawResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly requestId: string | undefined;
   /** The number of attempts that were made, including the successful one. */
   readonly attempts: number;
-  /** Returns the body. It is a function, so that no log shows the secret that the body may contain. */
+  /** Returns the body. It is a function, so that logging the response does not reveal a secret in the body. */
   readonly text: () => string;
 }
 
-/** A promise of an operation's result, which can provide the response too. */
+/** A promise of an operation's result. Its `withResponse` also provides the response. */
 export interface ResponsePromise<Result> extends Promise<Result> {
   /** Resolves to the result and the raw response: status, headers, request id, attempts and text. */
   readonly withResponse: () => Promise<{ readonly result: Result; readonly response: RawResponse }>;
 }
 
 /**
- * Creates the promise of an operation.
+ * Creates the promise that an operation returns.
  *
- * @param resultOf converts a success to the result of the operation
+ * @param resultOf converts a successful request to the result of the operation
  */
 export function responsePromise<Sent extends { readonly response: RawResponse }, Result>(
   sending: Promise<Sent>,

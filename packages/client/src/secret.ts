@@ -1,6 +1,6 @@
 /**
- * A signing secret, which the service returns once. It is printed as `[object Secret]`, even by JSON and
- * `util.inspect`; a receiver refuses this text if it is passed by mistake. `reveal()` returns the secret.
+ * A signing secret, which the service returns once. It is printed as `[object Secret]`, even by `JSON.stringify` and
+ * Node's `util.inspect`; a receiver refuses this text if it is passed by mistake. `reveal()` returns the secret.
  */
 export interface MaskedSecret {
   /** Returns the text: `whsec_…`. Pass it to `createReceiver`, or store it. */

@@ -4,11 +4,13 @@ import type { Failure } from "./failure.js";
 import { maskedHeaders, plainError } from "./mask.js";
 import type { PreparedRequest } from "./prepare.js";
 
-/** A complete response. */
+/** The response to an attempt. */
 export interface Received {
   readonly status: number;
   readonly headers: Headers;
-  /** The body, or only its start if it is too large. */
+  /**
+   * The body, or only its start if it is too large. Empty if the body of an error response did not arrive completely.
+   */
   readonly text: string;
   readonly isTooLarge?: boolean;
 }
@@ -20,7 +22,7 @@ export interface AttemptLimit {
   readonly failure: Failure;
 }
 
-/** Makes one attempt and reads the complete response. Never rejects. */
+/** Makes one attempt and reads the response, up to `maxResponseBytes`. Never rejects. */
 export async function makeAttempt(
   { fetch, apiKey, baseUrl }: Connection,
   init: RequestInit,
@@ -43,14 +45,14 @@ export async function makeAttempt(
     const { ok, status } = response;
     const headers = maskedHeaders(response.headers, apiKey);
     const begun = { status, headers, text: "" };
-    // Keeps an error status, which counts even if the rest of the body does not arrive.
+    // Keeps an error response, which counts even if its body does not arrive completely.
     if (!ok) received = begun;
-    // Decodes the body chunk by chunk, because jsdom's Blob has no `text`.
+    // Decodes the body chunk by chunk. A Blob of the chunks would be shorter, but jsdom's Blob has no `text`.
     const decoder = new TextDecoder();
     let text = "";
     let left = maxResponseBytes;
-    // Falls back to `text`: a polyfill may lack `body`, and for a body that a wrapper of `fetch` has read, iteration
-    // would find nothing, whereas `text` throws. The chunks of a mock's body may be strings.
+    // Calls `text` if there is no `body`, as in a polyfill, or if a wrapper of `fetch` has read the body: iteration
+    // would find nothing, whereas `text` throws. A mock's body may consist of strings.
     const body: AsyncIterable<Uint8Array | string> | readonly string[] = (!response.bodyUsed &&
       response.body) || [await response.text()];
     for await (const chunk of body) {
@@ -82,16 +84,17 @@ export async function makeAttempt(
 }
 
 /**
- * Matches errors in the code of `fetch`, or in reading its result. Another attempt would fail in the same way, and the
- * service may have processed this one. Network errors do not match: Node's TypeErrors have a `cause`, and those of Deno
- * and browsers have other texts, such as "Name or service not known" or "Cannot assign requested address".
+ * Matches errors caused by a mistake in the code of `fetch` or in the response that it returned. Another attempt would
+ * fail in the same way, and the service may have processed this one. Network errors do not match: Node's TypeErrors
+ * have a `cause`, and those of Deno and browsers have other texts, such as "Name or service not known" or "Cannot
+ * assign requested address".
  */
 const mistake = /^(Ref|Syn|Type.*(annot [^a]|(not|be) (an? |of|.*iter)| lock|body [ahi]))/i;
 
 /**
  * Returns the time limit of an attempt.
  *
- * @param of the configured limit, for the error message; `ms` may be only the rest of it
+ * @param of the configured limit in milliseconds, for the error message. `ms` may be less: the time that is left
  */
 export const timeLimit = (
   ms: number,
@@ -112,7 +115,10 @@ export const abortion = ({ reason }: AbortSignal): Failure => ({
   facts: { code: "aborted", message: "The request was aborted.", cause: reason },
 });
 
-/** Returns the reason for an error: the message or the code of its `cause`, as in `fetch failed`, or its own. */
+/**
+ * Returns the reason for an error: the message or the code of its `cause` if it has one, as `fetch failed` does,
+ * otherwise its own.
+ */
 function reasonOf(error: Error): string {
   const { message, code } = (error.cause ?? error) as Error & { readonly code?: string };
   return message || code || error.message;

@@ -18,7 +18,7 @@ export function checkEmail({ from, to, subject, html, text }: EmailRequest): voi
   checkRequest(isText(from), "`from` must be an address.");
   checkRequest(areTexts(to), "`to` must be an array with at least one address.");
   checkRequest(isText(subject), "`subject` must be a non-empty string.");
-  // The `u` flag makes a character count once even if it has two UTF-16 units.
+  // The `u` flag makes a character count once even if it has two UTF-16 code units.
   checkRequest(!/^.{301}/su.test(subject), "`subject` must have at most 300 characters.");
   checkRequest(isText(html) || isText(text), "An email needs `text`, `html` or both.");
 }
@@ -45,7 +45,7 @@ export function checkEndpoint({ url, event_types: types }: WebhookEndpointReques
 /**
  * Encodes an id as a path segment.
  *
- * @throws InvalidRequestError for a value that would change the path
+ * @throws InvalidRequestError if the id is not text, is empty, is `.` or `..`, or contains a lone surrogate
  */
 export function pathId(param: string, id: string): string {
   checkRequest(isText(id) && !/^\.{1,2}$|\p{Cs}/u.test(id), `\`${param}\` must be an id.`);

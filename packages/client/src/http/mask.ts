@@ -16,15 +16,15 @@ export const oneLine = (text: string, apiKey: string, length: number): string | 
     .trim()
     .slice(0, length) || undefined;
 
-/** Copies headers with the key masked, so that printing the response does not reveal it. */
+/** Copies headers with the API key and signing secrets masked, so that printing the response does not reveal them. */
 export const maskedHeaders = (headers: Headers, apiKey: string): Headers =>
   new Headers(
     Array.from(headers, ([name, value]): [string, string] => [name, mask(value, apiKey)]),
   );
 
 /**
- * Copies an error, with the API key masked and without properties that HTTP clients add, which may contain the complete
- * request. Its causes are copied too.
+ * Copies an error's name, message, code and up to four nested causes, with the API key and signing secrets masked.
+ * Omits other properties, because those of HTTP clients may contain the complete request.
  */
 export function plainError(error: unknown, apiKey: string, depth = 0): Error {
   const { name, message, code, cause } = Object(error) as Partial<

@@ -36,7 +36,8 @@ export interface PreparedRequest extends Limits {
   readonly call: Call;
   readonly idempotencyKey: string | undefined;
   /**
-   * Whether the request may be repeated after a lost response: it takes effect only once, or `mayRepeat` permits it.
+   * Whether the request may be repeated after a lost response, either because it still takes effect only once, or
+   * because `mayRepeat` permits it.
    */
   readonly isRepeatable: boolean;
   readonly signal: AbortSignal | undefined;
@@ -99,7 +100,7 @@ function serialized(body: unknown): string | null {
 /**
  * Asserts that a request is valid, as {@link check} does for options.
  *
- * @throws InvalidRequestError if `ok` is false: the request is not made
+ * @throws InvalidRequestError if `ok` is false, before the request is made
  */
 export function checkRequest(ok: boolean, message: string): asserts ok {
   check(ok, message, InvalidRequestError, "invalid_request");

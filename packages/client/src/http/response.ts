@@ -41,7 +41,7 @@ export function readResponse(
       return invalid("invalid_response", `The response has no \`${result}\`.`);
     if (json === body && typeof body["send_id"] !== "number") return { value: json };
     // Incomplete JSON and an empty body were probably cut off in transit, so a retry may help. Any other invalid
-    // response would be the same again.
+    // response would probably be the same again.
     const isCut = json === undefined && /json/.test(headers.get("content-type") ?? "");
     return invalid("invalid_response", unexpected, isCut || !text);
   }
@@ -64,7 +64,10 @@ const markup = /<(style|script)[^]*?<\/\1>|<[^>]*>/gi;
 export const requestIdOf = (headers: Headers): string | undefined =>
   headers.get("x-request-id") ?? undefined;
 
-/** Parses JSON and masks the secrets in it. Returns undefined if the text is not JSON. */
+/**
+ * Parses JSON. Replaces each text whose name contains `secret` with a MaskedSecret. Returns undefined if the text is
+ * not JSON.
+ */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text, (name, value: unknown) =>

@@ -9,7 +9,7 @@ const longestHalf = 4_000;
 
 /**
  * Returns the pause after attempt number `attempt`, in milliseconds: the pause that the service requests, or else half
- * of the backoff, plus a random part of up to half of the backoff.
+ * of the backoff. In both cases, a random part of up to half of the backoff is added.
  */
 export function pauseMs(attempt: number, { facts }: Failure): number {
   const half = Math.min(longestHalf, firstHalf * 2 ** (attempt - 1));
@@ -30,10 +30,10 @@ export function mayRetry({ facts, isLost }: Failure, isRepeatable: boolean): boo
 }
 
 /**
- * Returns the pause that the service requests, in milliseconds: `Retry-After` in seconds or as a date (RFC 9110,
- * section 10.2.3), or, with status 429 and without a valid `Retry-After`, the time until `X-RateLimit-Reset` (A-16).
- * Undefined if there is none. A date is relative to the response's `Date`. A pause longer than a timer supports is
- * shortened to the longest one.
+ * Returns the pause that the service requests, in milliseconds, or undefined if it requests none. Reads `Retry-After`,
+ * in seconds or as a date (RFC 9110, section 10.2.3). With status 429 and no valid `Retry-After`, reads
+ * `X-RateLimit-Reset` (A-16). A date is relative to the response's `Date`, or to `now` without one. The pause is at
+ * most the longest delay that a timer supports.
  */
 export function retryAfterMs(status: number, headers: Headers, now: number): number | undefined {
   const requested = requestedMs(status, headers, now);
@@ -50,6 +50,6 @@ function requestedMs(status: number, headers: Headers, now: number): number | un
   if (at) return Math.max(0, at - sentAt);
   const reset = Number(headers.get("x-ratelimit-reset")) * 1_000;
   if (status !== 429 || !(reset > 0)) return undefined;
-  // A large value is a time since the epoch. A smaller value counts from now.
+  // A large value is a time since the epoch. A smaller one is the pause itself.
   return Math.max(0, reset > 1e12 ? reset - sentAt : reset);
 }

@@ -16,7 +16,7 @@ export interface Sent {
 }
 
 /**
- * Makes a request until it succeeds, cannot succeed, or no retry or time is left.
+ * Makes a request, and repeats it until it succeeds, until a retry would not help, or until no retry or time is left.
  *
  * @throws SvcError
  */
@@ -29,7 +29,9 @@ export async function send(
   const request = prepare(connection, call, options);
   const { method, path, idempotencyKey, signal } = request;
   let last: SvcError | undefined;
-  /** The number of attempts that count against `maxRetries`. A 429 does not count, because it had no effect. */
+  /**
+   * The number of attempts that count against `maxRetries`. A 429 does not count, because the request had no effect.
+   */
   let counted = 0;
   for (let attempt = 1; ; attempt += 1) {
     if (signal?.aborted) throw errorOf(abortion(signal), request, attempt - 1);
@@ -145,7 +147,10 @@ const rawResponse = ({ status, headers, text }: Received, attempts: number): Raw
   text: () => text,
 });
 
-/** Calls a hook and ignores its errors, so that it fails neither the request nor, if asynchronous, the process. */
+/**
+ * Calls a hook and ignores its errors, so that they neither fail the request nor, as unhandled rejections, end the
+ * process.
+ */
 async function quietly(hook: () => unknown): Promise<void> {
   try {
     await hook();

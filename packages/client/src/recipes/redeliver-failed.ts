@@ -11,16 +11,16 @@ interface Deliveries {
   readonly redeliver: (id: string, options: RedeliverOptions) => Promise<unknown>;
 }
 
-/** The number of concurrent requests. */
+/** The number of deliveries that are redelivered at the same time. */
 const lanes = 4;
 
 /**
- * Redelivers the failed deliveries of an endpoint, newest first, at most `max` of them, and keeps one page in memory at
- * a time. A request that fails is counted, and the work continues.
+ * Redelivers the failed deliveries of an endpoint, newest first and at most `max` of them. Keeps one page in memory at
+ * a time. Counts a failed request and continues, unless its error is one of those below.
  *
  * @throws ClientConfigError `invalid_option`; InvalidRequestError if `webhook_endpoint_id` is not an id;
- *   AuthenticationError, RateLimitError, AbortedError, status 403 and `redirected`, which end the work; and the errors
- *   of `webhookEvents.list` and `onProgress`
+ *   AuthenticationError, RateLimitError, AbortedError, an error with the status 403 or the code `redirected`; and the
+ *   errors of `webhookEvents.list` and `onProgress`
  */
 export async function redeliverFailed(
   webhookEvents: Deliveries,

@@ -13,9 +13,9 @@ import type { EmailRequest } from "../resources.js";
 type Send = (email: EmailRequest, options: KeyedRequestOptions) => Promise<SentEmail>;
 
 /**
- * Sends emails, several at a time, and returns one result for each in the order of the list.
+ * Sends emails, several at a time, and returns one result for each, in the order of the list.
  *
- * @throws ClientConfigError `invalid_option`. An email that fails does not throw; its result has the error
+ * @throws ClientConfigError `invalid_option`. If an email fails, its result contains the error
  */
 export async function sendAll(
   send: Send,
@@ -50,7 +50,7 @@ export async function sendAll(
       }
     }
   };
-  // All lanes share one iterator, so that each email is sent by only one lane.
+  // All workers share one iterator, so that each email is sent by only one of them.
   await Promise.all(Array.from({ length: concurrency }, work));
   return results;
 }
@@ -67,7 +67,7 @@ async function resultOf(
     idempotencyKey = key ?? crypto.randomUUID();
     return { ok: await send(email, { ...options, idempotencyKey }) };
   } catch (error) {
-    // Adds the key, which is absent from the error of an email that is rejected before it is sent.
+    // Adds the key, because the error lacks it if the email was rejected before it was sent.
     if (error instanceof SvcError) return { error: Object.assign(error, { idempotencyKey }) };
     const facts = { param: `emails.${index}`, cause: error, idempotencyKey };
     return {

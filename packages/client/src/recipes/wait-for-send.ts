@@ -16,7 +16,7 @@ const longestPause = 5_000;
 /**
  * Polls the status of a send until it matches `until`.
  *
- * @throws TimeoutError `deadline_exceeded` if that takes too long, SvcError `not_reached` if the send has another final
+ * @throws TimeoutError `deadline_exceeded` after `deadlineMs`, SvcError `not_reached` if the send has another final
  *   status and `until` is not a function, and the errors of `sends.get` and `until`
  */
 export async function waitForSend(
@@ -29,7 +29,7 @@ export async function waitForSend(
     typeof until === "function"
       ? until
       : ({ status, history }: SendStatus) =>
-          // Accepts any history, because the interface document does not show its form.
+          // Accepts a history of any form, because the interface document does not define it.
           [{ status }, history]
             .flat()
             .some((entry) => [until].flat().includes(entry?.status as SendState));
@@ -39,13 +39,13 @@ export async function waitForSend(
     const send = await get(id, { ...options, deadlineMs: left < 1 ? deadlineMs : left });
     if (await isReached(send)) return send;
     const { status } = send;
-    // Shows only a plain status, because no other text from a server may be in an error.
+    // Shows only a plain word, because other text could contain a secret.
     const shown = /^"[a-z_]{1,30}"$/.test(JSON.stringify(status)) ? status : "unknown";
     const message = `The status is ${shown}: \`until\` was not reached.`;
     if (typeof until !== "function" && final.includes(status))
       throw new SvcError({ code: "not_reached", message });
     if (left < 1) throw new TimeoutError({ code: "deadline_exceeded", message });
-    // Sleeps until the deadline at most, because the last request is made then.
+    // Sleeps no longer than until the deadline, when the last request is made.
     await clock.sleep(Math.max(0, Math.min(pause, deadline - clock.now())), options.signal);
   }
 }
