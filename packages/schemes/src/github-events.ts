@@ -17,8 +17,8 @@ export type GithubEvent = {
 export type GithubEvents = { readonly [Event in GithubEvent as Event["type"]]: Event };
 
 /**
- * Types handlers with GitHub's events, and validates nothing. Requires the package `@octokit/webhooks-types`, but only
- * for its types.
+ * Types the events of handlers as GitHub's, without validating them. Requires the package `@octokit/webhooks-types`,
+ * but only for its types.
  *
  * @example
  * ```ts

@@ -20,7 +20,7 @@ import { timeProblem, toleranceOf } from "./lib/time.js";
 
 /**
  * Returns the scheme of a sender that signs with an HMAC of the body, or of the time and the body. Whatever the options
- * are, the whole body is signed, the signature is in a header, and the request chooses neither key nor algorithm.
+ * are, the signature is in a header and covers the whole body, and the request chooses neither key nor algorithm.
  *
  * @throws ConfigError `invalid_option`, `unknown_option`
  *

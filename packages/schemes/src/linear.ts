@@ -18,7 +18,10 @@ export interface LinearOptions {
   readonly toleranceMs?: number | undefined;
 }
 
-/** The claim of a request from Linear. It keeps the time of arrival, because the signed time is in the body. */
+/**
+ * The claim of a request from Linear. It keeps the time of arrival, to compare it with the signed time, which is in the
+ * body.
+ */
 export interface LinearClaim extends HmacClaim {
   readonly receivedAt: number;
 }
@@ -29,8 +32,9 @@ export interface LinearClaim extends HmacClaim {
  * `Issue.create`.
  *
  * The signed time is `webhookTimestamp` in the body. Linear retries after 1 minute, 1 hour and 6 hours (Linear's page
- * on webhooks). Users report that a retry repeats the first time, so that the limit of 60 s in `@linear/sdk` refuses
- * every retry (github.com/vercel/eve/issues/1570, read November 2026). The default here accepts all retries.
+ * on webhooks). Users report that a retry carries the time of the first attempt, so that the limit of 60 s in
+ * `@linear/sdk` refuses every retry (github.com/vercel/eve/issues/1570, read November 2026). The default here accepts
+ * all retries.
  *
  * The secret is the webhook's signing secret, `lin_wh_…`.
  *

@@ -13,7 +13,7 @@ const name = "paddle-signature";
  * signed `notification_id`, the event id is the signed `event_id`, and the type is `event_type`.
  *
  * Paddle's SDK allows only 5 s after the signed time (paddle-node-sdk, `webhooks-validator.ts`), so a busy machine may
- * refuse genuine requests. The default here is 300 s: a replay within that time is a duplicate.
+ * refuse genuine requests. The default here is 300 s: a replay within that time ends as a duplicate.
  *
  * The secret is the notification destination's, `pdl_ntfset_…`.
  *

@@ -73,5 +73,8 @@ export function sendgrid(options: TimedOptions = {}): Scheme<PublicKeyClaim> {
   };
 }
 
-/** Returns whether bytes may be a SubjectPublicKeyInfo of a P-256 key, by their length. Importing checks the rest. */
+/**
+ * Returns whether the length and the first byte are those of a P-256 key (SubjectPublicKeyInfo). Importing checks the
+ * rest.
+ */
 const isP256Key = (bytes: Uint8Array) => bytes.length === 91 && bytes[0] === 0x30;

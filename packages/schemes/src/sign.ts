@@ -8,7 +8,7 @@ export type { SignOptions } from "./senders/signer.js";
 export type { HmacOptions } from "./lib/hmac-options.js";
 
 /**
- * The function `sign` of each of the `senders`, by name. Tests and tools use it to sign bodies as the sender does.
+ * The `sign` function of each of the `senders`, by name. It signs bodies as the sender does, for tests and tools.
  *
  * @example
  * ```ts

@@ -12,8 +12,8 @@ const timestamp = "x-slack-request-timestamp";
 /**
  * Returns the scheme of Slack's Events API. `X-Slack-Signature: v0=<hex>` is the HMAC-SHA256 of `v0:`, the time in
  * `X-Slack-Request-Timestamp`, a colon and the body. The delivery id and the event id are the signed `event_id`; the
- * type is `event.type`. `url_verification` ends as `handshake` with its challenge. Slash commands and interactivity are
- * forms and are refused as `malformed_body`.
+ * type is `event.type`. A `url_verification` request ends as `handshake`, and the response contains its challenge.
+ * Slash commands and interactivity send forms, which are refused as `malformed_body`.
  *
  * The secret is the app's signing secret.
  *

@@ -17,14 +17,15 @@ export interface StandardWebhooksOptions extends TimedOptions {
 
   /**
    * `"hmac"` (default) accepts signatures of version `v1` and secrets that begin with `whsec_`; `"ed25519"` accepts
-   * `v1a` and public keys that begin with `whpk_`. The other version is never compared. Errors: `invalid_option`.
+   * `v1a` and public keys that begin with `whpk_`. Signatures of the other version are ignored. Errors:
+   * `invalid_option`.
    */
   readonly algorithm?: "hmac" | "ed25519" | undefined;
 }
 
 /**
- * Matches a signature's version at the start of a key, and, after the key's prefix, another prefix or a character that
- * is not base64.
+ * Matches text that does not belong in a key: the version of a signature at the start, or, after the key's prefix, a
+ * second prefix or a character that is not base64.
  */
 const foreign = /^v1a?,|(?<=wh(sec|pk)_.*)(wh(sec|pk)_|[^a-z\d+/=])/is;
 

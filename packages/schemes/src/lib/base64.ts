@@ -1,6 +1,6 @@
 /**
- * Returns the bytes of padded base64, or undefined for any other text. `atob` also accepts white space, missing padding
- * and other spellings of the last byte, so that several texts would stand for one signature or key.
+ * Returns the bytes of padded base64, or undefined for any other text. With `atob` alone, several texts would stand for
+ * one signature or key, because it accepts white space, missing padding and more than one encoding of the last byte.
  */
 export function fromBase64(text: string): Uint8Array | undefined {
   try {

@@ -1,4 +1,4 @@
-/** Bytes in the type that WebCrypto requires, which excludes views of shared memory. No body or key is such a view. */
+/** The type of bytes that WebCrypto requires. It excludes views of shared memory, but no body or key is such a view. */
 export type Source = Uint8Array<ArrayBuffer>;
 
 export const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);

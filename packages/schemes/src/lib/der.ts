@@ -3,7 +3,7 @@
  * input is the canonical DER encoding of two positive integers of at most 32 bytes.
  */
 export function fromDer(der: Uint8Array): Uint8Array | undefined {
-  // Two integers of 33 bytes need 72 bytes, so every valid length is a single byte.
+  // A valid signature has at most 72 bytes (two integers of 33 bytes), so each length in it takes one byte.
   if (der.length > 72 || der[0] !== 0x30 || der[1] !== der.length - 2) return undefined;
   const signature = new Uint8Array(64);
   let offset = 2;

@@ -6,8 +6,8 @@ export const importEd25519: (key: Uint8Array) => Promise<VerificationKey<PublicK
   /* @__PURE__ */ publicKeyImporter("raw", { name: "Ed25519" });
 
 /**
- * Returns whether bytes can be a public key: 32 bytes that are not a point of small order. OpenSSL accepts such points,
- * although anyone can sign for them.
+ * Returns whether bytes can be a public key: 32 bytes that are not a point of small order. OpenSSL accepts points of
+ * small order, although anyone can forge signatures for such a key.
  */
 export const isEd25519Key = (key: Uint8Array): boolean => key.length === 32 && !isSmall(key);
 

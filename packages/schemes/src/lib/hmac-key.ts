@@ -6,7 +6,7 @@ import { andThen } from "./maybe-promise.js";
 /** A key that computes HMACs, as lowercase hex digits. */
 export type SigningKey = Pick<HmacKey, "sign">;
 
-/** The signatures of a request, and the text that is signed before its body. */
+/** The signatures of a request, and the signed text that precedes its body. */
 export interface HmacClaim {
   readonly before: string;
   /** 1 to 5 signatures in lowercase hex digits. */
@@ -15,7 +15,7 @@ export interface HmacClaim {
   key?: SigningKey;
 }
 
-/** Imports a key whose `verify` compares the signatures of a claim, with one HMAC for all of them. */
+/** Imports a key. Its `verify` computes one HMAC and compares it with each signature of a claim. */
 export const importHmacKey = (
   key: Uint8Array,
   hmac: (key: Uint8Array) => MaybePromise<SigningKey>,

@@ -15,12 +15,13 @@ export interface HmacOptions extends TimedOptions {
   readonly name: string;
   /** The name of the header with the signature. Errors: `invalid_option`. */
   readonly header: string;
-  /** The text before the signature in its header, such as `"sha256="`. Default none. Errors: `invalid_option`. */
+  /** The text before the signature in its header, such as `"sha256="`. Default: none. Errors: `invalid_option`. */
   readonly prefix?: string | undefined;
   /**
    * The character between the signatures of a sender that lists one for each active secret, such as `","` for
-   * `v1=<hex>,v1=<hex>`. Each of the at most five signatures must have the prefix; other parts are skipped. Two
-   * headers, which arrive joined by `", "`, are malformed. Default: one signature. Errors: `invalid_option`.
+   * `v1=<hex>,v1=<hex>`. Only parts that begin with `prefix` are signatures, at most five; other parts are skipped. If
+   * a request has the header twice, the values arrive joined by `", "` and are malformed. Default: one signature.
+   * Errors: `invalid_option`.
    */
   readonly separator?: "," | ";" | " " | undefined;
   /** The encoding of the signature. Errors: `invalid_option`. */
@@ -62,7 +63,7 @@ export interface HmacOptions extends TimedOptions {
    */
   readonly handshake?:
     ((body: SignedBody, sign: (text: string) => MaybePromise<string>) => unknown) | undefined;
-  /** The default of the receiver's `handlerTimeoutMs`, in milliseconds. Default 10,000. */
+  /** The `handlerTimeoutMs` of a receiver that does not set this option, in milliseconds. Default 10,000. */
   readonly handlerTimeoutMs?: number | undefined;
 }
 

@@ -1,6 +1,9 @@
 import type { MaybePromise } from "@svc-webhooks/core";
 
-/** Calls `use` with `value`, synchronously unless it has a `then`: edge runtimes have several `Promise` classes. */
+/**
+ * Calls `use` with `value`, or with its result if it is a promise. Checks for `then`, because edge runtimes have
+ * several `Promise` classes.
+ */
 export const andThen = <T, R>(
   value: MaybePromise<T>,
   use: (value: T) => MaybePromise<R>,

@@ -1,7 +1,7 @@
 import type { VerificationKey } from "@svc-webhooks/core";
 import { concat, utf8, type Source } from "./bytes.js";
 
-/** The signatures of a request, and the text that is signed before its body. */
+/** The signatures of a request, and the signed text that precedes its body. */
 export interface PublicKeyClaim {
   readonly before: string;
   /** 1 to 5 signatures of 64 bytes. */

@@ -21,8 +21,8 @@ export interface ListForm<Signature> {
 }
 
 /**
- * Inspects a header that has 1 to 5 signatures, each of the right form. Two headers, which arrive joined by `", "`, are
- * malformed.
+ * Inspects a header that has 1 to 5 signatures, each of the right form. If a request has the header twice, the values
+ * arrive joined by `", "` and are malformed.
  *
  * @param inspectRest inspects the times and the other headers
  */

@@ -2,5 +2,5 @@
 export const filled = (value: unknown): string | undefined =>
   typeof value === "string" && value !== "" ? value : undefined;
 
-/** Returns the value of a header, or "" if it has a comma, which joins headers that a proxy has repeated. */
+/** Returns the value of a header, or "" if it contains a comma: repeated headers arrive joined by commas. */
 export const single = (value: string): string => (value.includes(",") ? "" : value);

@@ -54,7 +54,7 @@ export function timeProblem(
   return hint ? { problem: "signature_stale", hint } : undefined;
 }
 
-/** Returns a hint if a signed time is further from the clock than `toleranceMs`, otherwise undefined. */
+/** Returns a hint if a signed time is further from the time of arrival than `toleranceMs`, otherwise undefined. */
 export function staleness(
   header: string,
   signedAt: number,

@@ -17,7 +17,7 @@ async function ed25519(seed: Uint8Array | undefined, before: string, body: strin
   return new Uint8Array(await crypto.subtle.sign("Ed25519", key, message));
 }
 
-/** Returns a 32-byte number as a DER integer, which is as short as possible and not negative. */
+/** Encodes a 32-byte number as a DER integer, in the shortest form that is not negative. */
 function derInteger(number: Uint8Array): readonly number[] {
   const digits = number.subarray(number.findIndex((byte) => byte > 0));
   const sign = (digits[0] ?? 0) > 127 ? [0] : [];

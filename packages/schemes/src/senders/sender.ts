@@ -72,7 +72,7 @@ export interface Sender {
   readonly label: string;
   /** The scheme that receivers use for the sender, with its default options. */
   readonly scheme: Scheme;
-  /** Resolves to the headers with which the sender would send a body. */
+  /** Resolves to the headers that the sender would send with a body. */
   readonly sign: Signer;
   /**
    * Resolves to new random keys, so that tests and tools need no key material.
@@ -89,7 +89,7 @@ export interface Sender {
   readonly testKeys: () => Promise<TestKeys>;
   /**
    * The kind of the receiver's secret: `text`, whose UTF-8 bytes are the key; `encoded`, a text from which the key is
-   * decoded; or `public`, while the sender signs with a private key.
+   * decoded; or `public`, a public key, if the sender signs with a private key.
    */
   readonly key: "text" | "encoded" | "public";
   readonly form: SignatureForm;

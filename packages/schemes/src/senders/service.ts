@@ -22,7 +22,7 @@ const scheme: Scheme<HmacClaim> = {
 
 /**
  * Describes the service as one more sender, for tools that treat all senders alike. `senders` does not contain it,
- * because a receiver for the service has no scheme.
+ * because a receiver for the service needs no `scheme` option.
  */
 export const service: Sender = {
   name: "service",

@@ -4,7 +4,7 @@ import { concat, utf8 } from "../lib/bytes.js";
 export interface SignOptions {
   /**
    * The key that signs: the secret that the receiver has too, or the private key of an asymmetric scheme. `testKeys()`
-   * of the sender generates both.
+   * of the sender generates it, together with the receiver's key.
    *
    * - `standard-webhooks-ed25519`: `whsk_` and base64 of the 32 bytes of an Ed25519 private key, with or without the
    *   32 bytes of the public key after them
@@ -12,7 +12,10 @@ export interface SignOptions {
    * - `sendgrid`: base64 of a P-256 private key in PKCS #8
    */
   readonly secret: string;
-  /** The time of signing in epoch milliseconds. Default: now. Unused without a time in a header, as for Linear. */
+  /**
+   * The time of signing in epoch milliseconds. Default: now. Unused if the sender sends no time in a header, as for
+   * Linear.
+   */
   readonly at?: number | undefined;
   /** The delivery id, for senders that send it in a header. Default: a random id. */
   readonly deliveryId?: string | undefined;
@@ -23,7 +26,7 @@ export interface SignOptions {
   readonly type?: string | undefined;
 }
 
-/** Resolves to the headers with which the sender would send `body`; the names are in lower case. */
+/** Resolves to the headers that the sender would send with `body`. Their names are in lower case. */
 export type Signer = (
   body: string | Uint8Array,
   options: SignOptions,
