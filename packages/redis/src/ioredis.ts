@@ -3,7 +3,10 @@ import { leaver } from "./health/replica.js";
 import { ifUnknown } from "./scripts.js";
 import { watchSilence, type Link } from "./health/silence.js";
 
-/** The members that the store uses of an ioredis 5 or 6 client: a `Redis`, with or without Sentinel, or a `Cluster`. */
+/**
+ * The members of an ioredis 5 or 6 client that the store uses. The client is a `Redis`, with or without Sentinel, or a
+ * `Cluster`.
+ */
 export interface IoredisClient extends IoredisNode {
   connect(): Promise<unknown>;
   evalsha(sha1: string, keys: number, ...rest: string[]): Promise<unknown>;
@@ -23,8 +26,8 @@ export interface IoredisNode {
 
 export function overIoredis(client: IoredisClient): Connection {
   const silence = watchSilence(() => (client.nodes?.("master") ?? [client]).map(linkOf));
-  // Checks the stream too: while a connection is being replaced, its status stays `ready` until it closes, and calls
-  // would wait for the new one.
+  // Checks the stream too: while a connection is being replaced, the status stays `ready` until the old connection
+  // closes, and calls would wait for the new one.
   const isReady = () => client.status === "ready" && client.stream?.writable !== false;
   const ready = async () => {
     // With `lazyConnect`, the first call connects the client, because nothing else does.
@@ -32,7 +35,7 @@ export function overIoredis(client: IoredisClient): Connection {
     if (!isReady()) throw silence.notConnected(` (${client.status})`);
   };
   const leaveReplica = leaver(client, isReady, () => client.disconnect(true));
-  /** The first key of each pending call. Only `peek` has several. */
+  /** The first key of each pending call. Only calls of `peek` have several keys. */
   const pending = new Set<string>();
   const watch = (key: string, reply: Promise<unknown>, onError: (error: unknown) => unknown) => {
     pending.add(key);
@@ -68,6 +71,6 @@ const linkOf = (node: IoredisNode): Link => ({
   // `connect` is the status of an open connection whose server has not replied yet.
   isOpen: () => node.status === "ready" || node.status === "connect",
   ask: () => node.call("TIME"),
-  // ioredis ends the stream and, if it does not close, destroys it after the `disconnectTimeout`.
+  // ioredis ends the stream. If the stream does not close within the `disconnectTimeout`, ioredis destroys it.
   reconnect: () => node.disconnect(true),
 });

@@ -3,7 +3,10 @@ import { leaver } from "./health/replica.js";
 import { ifUnknown } from "./scripts.js";
 import { watchSilence, type Link } from "./health/silence.js";
 
-/** The members that the store uses of a node-redis 5 or 6 client: a single client, a cluster or a Sentinel client. */
+/**
+ * The members of a node-redis 5 or 6 client that the store uses. The client is a single client, a cluster or a Sentinel
+ * client.
+ */
 export interface NodeRedisClient {
   readonly isOpen: boolean;
   /** Whether the client is ready. Clusters have this property only since node-redis 6. */
@@ -107,7 +110,7 @@ function linkOf(node: NodeRedisNode): Link {
   node.on("ready", () => (isGreeting = false));
   node.on("reconnecting", () => (isGreeting = false));
   const connect = () => {
-    // The error is ignored: the application may have reconnected the client in the meantime.
+    // The error is ignored, because the application may have reconnected the client in the meantime.
     node.connect().catch(() => {});
   };
   const link = {
@@ -119,7 +122,7 @@ function linkOf(node: NodeRedisNode): Link {
       isGreeting = false;
       node.destroy();
       if (wasReady) connect();
-      // The connection attempt that was destroyed must finish first, or it would continue alongside the new one.
+      // Lets the destroyed connection attempt finish first. Otherwise it would continue alongside the new one.
       else setImmediate(connect);
     },
   };

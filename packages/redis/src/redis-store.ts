@@ -21,9 +21,9 @@ export interface RedisStoreOptions {
 /** The store that {@link redisStore} returns. */
 export interface RedisStore extends DeliveryStore {
   /**
-   * Resolves to the conditions that endanger records, one text each, or to an empty list: a replica, missing rights,
-   * clock drift, eviction, no persistence, settings that cannot be read. In a cluster, it checks only one node. Rejects
-   * if Redis is unreachable.
+   * Resolves to one text for each condition that endangers records: a replica, missing permissions, clock drift,
+   * eviction, no persistence, or settings that cannot be read. In a cluster, only one node is checked. Rejects if Redis
+   * is unreachable.
    *
    * @param call passed to your own `Connection`; clients of ioredis and node-redis do not use it. Default: a signal
    *   that is aborted after 5 s
@@ -41,8 +41,8 @@ export interface RedisStore extends DeliveryStore {
  * ioredis, two kinds of calls wait for the connection: the first call with `lazyConnect`, which connects the client,
  * and a call for a record whose previous call is pending.
  *
- * @param client a client of ioredis 5 or 6 (`Redis`, `Cluster`) or node-redis 5 or 6 (client, cluster), or your own
- *   `Connection` to a server that runs Lua scripts
+ * @param client a client of ioredis 5 or 6 (`Redis`, `Cluster`) or node-redis 5 or 6 (client, cluster, Sentinel), or
+ *   your own `Connection` to a server that runs Lua scripts
  * @throws ConfigError `invalid_option` if `client` is none of these, such as the result of its `multi()`, or
  *   `prefix` is not a string; `unknown_option`
  *
@@ -71,9 +71,7 @@ export function redisStore(
   const { prefix = "svc-webhooks:" } = options;
   assertValid(typeof prefix === "string", "prefix", "`prefix` must be a string.");
   const connection = connect(client);
-  /**
-   * Whether a `peek` has failed because its keys were in different slots of a cluster, which one script cannot read.
-   */
+  /** Whether a `peek` has failed because one script cannot read keys in different slots of a cluster. */
   let hasSlots = false;
   const run = (
     script: scripts.Script,
@@ -88,7 +86,7 @@ export function redisStore(
       return claimResult(await run(scripts.claim, key, call, args));
     },
     complete: async (key, request, call) =>
-      // The cast is safe, because the script returns only these results.
+      // The cast is safe, because the script returns only values of `CompleteResult`.
       String(await run(scripts.complete, key, call, withLineage(request))) as CompleteResult,
     async release(key, request, call) {
       const args = [...withLineage(request), request.to];
@@ -105,7 +103,7 @@ export function redisStore(
           [],
           call,
         );
-      // No call waits for another's reply, so the client sends them as one pipeline per node.
+      // The calls do not wait for each other's replies, so the client sends them as one pipeline per node.
       const readEach = async () => (await Promise.all(keys.map((key) => read([key])))).join("");
       if (hasSlots) return statesOf(await readEach(), keys.length);
       const reply = await read(keys).catch((error: unknown) => {
@@ -120,7 +118,7 @@ export function redisStore(
   };
 }
 
-// Each argument costs time in the client, so trailing arguments that a script does not use are omitted.
+// Each argument costs time in the client, so `lineage` and `to` are sent only to scripts that use them.
 const times = ({ token, leaseMs, retainMs }: ClaimRequest) => [
   token,
   String(leaseMs),

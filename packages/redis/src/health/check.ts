@@ -15,7 +15,7 @@ const isForbidden = (message: string): boolean =>
   /NOPERM|can't run this command|ACL failure/.test(message);
 
 /**
- * Resolves to the conditions that endanger records, one text each. `key` must not belong to a record, because the check
+ * Resolves to one text for each condition that endangers records. `key` must not belong to a record, because the check
  * deletes it.
  */
 export async function checkServer(

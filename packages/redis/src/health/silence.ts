@@ -1,9 +1,9 @@
 import { WebhookError } from "@svc-webhooks/core";
 import { leave } from "./leave.js";
 
-/** A connection of a client: its only one, or the one to a cluster node. */
+/** A connection of a client: its only one, or its connection to one node of a cluster. */
 export interface Link {
-  /** The object by which the client identifies the connection. */
+  /** An object that identifies the connection. */
   readonly id: object;
   /** Returns whether the server has accepted the connection, even if the server has not sent anything yet. */
   readonly isOpen: () => boolean;
@@ -14,8 +14,8 @@ export interface Link {
 
 export interface SilenceWatch {
   /**
-   * Watches a call that was sent, and settles like it. If the call fails, settles like `onError` instead. Calls `onEnd`
-   * first.
+   * Watches a call that was sent. When it has settled, calls `onEnd`. Then settles like the call or, if the call
+   * failed, like `onError`.
    */
   readonly over: (
     reply: Promise<unknown>,
@@ -47,8 +47,8 @@ interface Batch {
 
 const tickMs = 250;
 /**
- * The number of ticks to wait for a reply: at least 1.5 s. Ticks measure only the time in which this process runs:
- * however long it is blocked, that counts as one tick, and data that arrived meanwhile is read before the next tick.
+ * The number of ticks to wait for a reply: at least 1.5 s. Ticks measure only the time in which this process runs: if
+ * the process is blocked, that counts as one tick, and data that arrived meanwhile is read before the next tick.
  */
 const patience = 7;
 
@@ -63,7 +63,8 @@ const patience = 7;
  * - **asking**: a probe was sent on every open connection. A connection that replies is healthy; one that has not
  *   replied for at least 1.5 s is replaced, but at most every 5 s. No probe is pending any more → counting or idle.
  *
- * The watch does not need a call's deadline, which the receiver's clock measures. A single call is enough to start it.
+ * The watch has its own timer. It does not use the deadlines of calls, which the receiver's clock measures. A single
+ * call is enough to start it.
  */
 export function watchSilence(links: () => readonly Link[]): SilenceWatch {
   let batch: Batch | undefined;
