@@ -12,8 +12,8 @@ const reconnectOnError = ({ message }: Error): 2 | false =>
   /(?:^|-)READONLY /.test(message) ? 2 : false;
 
 /**
- * The ioredis options for the connection of a `Queue`: commands fail while Redis is unreachable, and ioredis replaces a
- * connection that has died silently after 5 s.
+ * The ioredis options for the connection of a `Queue`: commands fail while Redis is unreachable. After 5 s, ioredis
+ * replaces a connection that has died silently.
  *
  * @example
  * ```ts
@@ -33,7 +33,7 @@ export const queueConnection: ConnectionOptions = {
 
 /**
  * The ioredis options for the connection of a `Worker`: commands wait until Redis is reachable again. ioredis replaces
- * a connection that has died silently after 12 s, because BullMQ waits up to 10 s for the next job without receiving
+ * a connection that has received nothing for 12 s, because BullMQ waits up to 10 s for the next job without receiving
  * data. Once the worker has run a job, the inbox replaces dead connections within 10 s.
  */
 export const workerConnection: ConnectionOptions = {

@@ -6,25 +6,32 @@ import type { BullJob, QueueLike } from "./queue-like.js";
 /** A processor for a BullMQ `Worker`. */
 export type Processor = (job: BullJob, token?: string, signal?: AbortSignal) => Promise<string>;
 
-/** Returns the worker that runs a job, or undefined in a separate process. BullMQ declares `queue` as protected. */
+/**
+ * Returns the worker that runs a job, or undefined if the processor runs in its own process. BullMQ declares `queue` as
+ * protected.
+ */
 const workerOf = (job: BullJob) => (job as { readonly queue?: Pick<QueueLike, "backend"> }).queue;
 
 /** Returns whether the job is already done: its worker removed the body, and died before BullMQ completed the job. */
 const isDone = ({ id, data }: BullJob) =>
   id !== undefined && (Object(data) as { readonly done?: unknown }).done === id;
 
-/** Returns a processor, which resolves with the outcome of a done job and rejects for a job that is retried or dead. */
+/**
+ * Returns a processor. It resolves with the outcome of a job that is done, and rejects for a job that will be retried
+ * or is dead.
+ */
 export const processorFor =
   (receiver: Pick<Receiver, "resume">, retry: RetryDelays): Processor =>
   async (job, token, signal) => {
     keepConnected(workerOf(job));
     if (isDone(job)) return "duplicate";
-    // Capped, because another tool may retry a job beyond the limit: `runJob` would park its event without running the
-    // handler. BullMQ does not count attempts without a result, so none of them exceeds the limit.
+    // Capped, because another tool may retry a job beyond the limit: `runJob` would then park the event without running
+    // the handler. BullMQ does not count attempts without a result, so they do not use up the limit.
     const attempt = { number: Math.min(job.attemptsMade + 1, retry.limit), of: retry };
     const verdict = await runJob(receiver, job.data, { signal, attempt });
     if (verdict.action === "done") {
-      // Removes the body, or done jobs would fill Redis. A full Redis refuses this write, but still completes the job.
+      // Removes the body, because done jobs would otherwise fill Redis. A full Redis refuses this write, but still
+      // completes the job.
       await job.updateData({ done: job.id }).catch(() => {});
       return verdict.code;
     }
@@ -45,8 +52,8 @@ export const processorFor =
 const mostStack = 2_000;
 
 /**
- * Returns the error to throw to BullMQ, which stores its message and stack in Redis. The message of BullMQ's own
- * rate-limit error is changed: BullMQ would run a handler that throws this message forever.
+ * Returns the error to throw to BullMQ, which stores its message and stack in Redis. Changes the message of BullMQ's
+ * own rate-limit error: BullMQ would retry a job that fails with this message forever.
  */
 function errorOf(cause: unknown): Error {
   const text = errorText(cause);

@@ -14,7 +14,7 @@ export interface QueueLike {
 /** The BullMQ states that an inbox reads. */
 export type BullState = "waiting" | "prioritized" | "delayed" | "active" | "failed";
 
-/** The options with which an inbox adds a job. */
+/** The options of a job that an inbox adds. */
 export interface BullJobOptions {
   jobId: string;
   attempts: number;

@@ -26,7 +26,7 @@ export function adminOf(
   reach: Reach,
   onDiscard: BullmqInboxOptions["onDiscard"],
 ): InboxAdmin {
-  /** Returns a job and its state, or undefined if the job is done or does not exist. */
+  /** Returns a job and its state, or undefined if the job does not exist or is in another state, such as done. */
   const find = async (id: string) => {
     const job = await reach(queue.getJob(id));
     const state = job && stateOf(await reach(job.getState()));

@@ -2,8 +2,8 @@ import type { QueueLike } from "../queue-like.js";
 import { clientOf, fieldOf } from "./connection.js";
 
 /**
- * Resolves to one text for each risk to jobs from the server or the connection. Checks nothing for backends other than
- * Redis.
+ * Resolves to one text for each risk that the server or the connection poses to jobs. Checks nothing for backends other
+ * than Redis.
  */
 export async function check(queue: QueueLike): Promise<readonly string[]> {
   const client = await clientOf(queue);

@@ -30,8 +30,8 @@ export const fieldOf = (info: string, name: string): string | undefined =>
 export const replyMs = 5_000;
 
 /**
- * Limits how long a queue's call takes, by default to 10 s, and replaces the connection if an error shows that it is
- * dead or read-only.
+ * Waits for a queue's call, by default for at most 10 s. Replaces the connection if the error shows that the connection
+ * is dead or read-only.
  */
 export type Reach = <Reply>(call: Promise<Reply>, ms?: number) => Promise<Reply>;
 
@@ -63,8 +63,8 @@ export function reachOf(queue: QueueLike): Reach {
 }
 
 /**
- * Replaces an open connection, even one that has not received anything yet. Does nothing while one is being opened,
- * because ioredis limits that itself.
+ * Replaces an open connection, even one that has not received anything yet. Does nothing while a connection is being
+ * opened, because ioredis itself limits the time for that.
  */
 function reconnect(client: Partial<RedisClient> | undefined): void {
   if (typeof client?.disconnect !== "function") return;
@@ -112,7 +112,7 @@ const isReadOnly = (error: unknown) => /(?:^|-)READONLY /.test(errorText(error))
  */
 const kept = 0.2;
 
-/** Returns a function that refuses a job if storing so many bytes would use the memory that workers need. */
+/** Returns a function that refuses a job if storing its bytes would use memory that workers need. */
 export function guardMemory(queue: QueueLike): (bytes: number) => MaybePromise<void> {
   let least = 0;
   const read = async () => {

@@ -13,7 +13,8 @@ return 1`,
 };
 
 /**
- * Removes a dead letter. Resolves to false if Redis finds that an inbox's own job is no longer dead, otherwise to true.
+ * Removes a dead letter. Resolves to false if the letter is an inbox's own job in Redis and is no longer dead,
+ * otherwise to true.
  */
 export async function discard(queue: QueueLike, letter: BullJob): Promise<boolean> {
   const backend = queue.backend as { toKey(type: string): string };

@@ -9,7 +9,10 @@ import { guardMemory, replyMs, type Reach } from "./connection.js";
  */
 const mostOverdue = 100;
 
-/** Returns a function that adds each job once. A copy of a dead letter's delivery runs the dead letter again. */
+/**
+ * Returns a function that adds each job once. If the delivery of a dead letter arrives again, the dead letter runs
+ * again.
+ */
 export function enqueueIn(queue: QueueLike, reach: Reach, retry: RetryDelays): Enqueue {
   const options = {
     attempts: retry.limit,
@@ -22,7 +25,8 @@ export function enqueueIn(queue: QueueLike, reach: Reach, retry: RetryDelays): E
     stackTraceLimit: 1,
   } as const;
   const enqueue = async (job: InboxJob) => {
-    // Reads the state too, because `add` silently does nothing for the id of a dead letter. Both are sent in one write.
+    // Reads the state too, because `add` silently does nothing for the id of a dead letter. Both commands are sent in
+    // one write.
     const [added, state] = await Promise.all([
       queue.add(job.type, job, { ...options, jobId: job.key }),
       queue.getJobState(job.key),
@@ -34,7 +38,7 @@ export function enqueueIn(queue: QueueLike, reach: Reach, retry: RetryDelays): E
       await revive(added);
     } else if (state !== "unknown") return;
     // Adds the job as new if an operator has discarded the dead letter meanwhile. If the job is already done and
-    // removed, it runs again, and its record makes it a duplicate.
+    // removed, it runs again and ends as a duplicate, because the store has its record.
     if ((await queue.getJobState(job.key)) === "unknown") {
       await queue.add(job.type, job, { ...options, jobId: job.key });
     }
@@ -73,7 +77,10 @@ export function enqueueIn(queue: QueueLike, reach: Reach, retry: RetryDelays): E
   };
 }
 
-/** The maximum number of attempts to revive a job that other processes revive meanwhile and that dies again. */
+/**
+ * The maximum number of attempts to revive a job. An attempt fails if another process has revived the job, which may
+ * then die again.
+ */
 const mostTries = 5;
 
 /** Runs a dead letter again, with its attempts counted from zero. Returns false if it is no longer a dead letter. */
