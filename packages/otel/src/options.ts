@@ -2,7 +2,7 @@ import type { Meter, Tracer } from "@opentelemetry/api";
 import type { Clock } from "@svc-webhooks/core";
 import type { Inbox, InboxAdmin } from "@svc-webhooks/core/inbox";
 
-/** The parts of an inbox that `telemetry` uses. `telemetry` sets its `around`. */
+/** The parts of an inbox that `telemetry` uses. `telemetry` sets the inbox's `around`. */
 export interface ObservedInbox extends Pick<Inbox, "around"> {
   readonly admin?: Pick<InboxAdmin, "stats"> | undefined;
 }
@@ -24,9 +24,9 @@ export interface TelemetryOptions {
   /** The meter that creates the metrics. Default: the registered meter provider's. Errors: `invalid_option`. */
   readonly meter?: Meter | undefined;
   /**
-   * The inbox whose jobs the receiver runs or stores. Adds a span for each stored delivery, links to it from its runs,
-   * and, if the inbox has `admin`, gauges of `admin.stats()`. If several `telemetry` calls receive the same inbox, only
-   * the last one creates spans for stored deliveries. Default: none. Errors: `invalid_option`.
+   * The inbox whose jobs the receiver runs or stores. Adds a span for each stored delivery, links from the delivery's
+   * runs to this span, and, if the inbox has `admin`, gauges of `admin.stats()`. If several `telemetry` calls receive
+   * the same inbox, only the last one creates spans for stored deliveries. Default: none. Errors: `invalid_option`.
    */
   readonly inbox?: ObservedInbox | undefined;
   /**

@@ -24,8 +24,8 @@ const scope = "@svc-webhooks/otel";
  * and metrics. With `inbox`, they also report a span per stored delivery, which its runs link to, and gauges of the
  * inbox. They read no trace headers of requests, and no error of a tracer or meter changes an outcome.
  *
- * Register the SDK before you call `telemetry`. Otherwise, metrics start only with the first delivery after its
- * registration.
+ * Register the SDK before you call `telemetry`. Otherwise, metrics start only with the first delivery after the SDK has
+ * been registered.
  *
  * @throws ConfigError `invalid_option`, `unknown_option`
  *

@@ -23,7 +23,10 @@ const maxLateMs = 60_000;
  */
 const patienceMs = 60_000;
 
-/** Sets the inbox's `around`, so that each delivery is stored within a span whose trace context the job carries. */
+/**
+ * Sets the inbox's `around`, so that each delivery is stored within a span, and its job carries the trace context of
+ * that span.
+ */
 export function traceEnqueues(
   inbox: ObservedInbox,
   name: string,
@@ -89,8 +92,8 @@ interface Numbers {
 
 /**
  * Returns a function that reads the stats at most every 10 s. If a read misses its deadline, the function resolves to
- * stats of the last minute, or to undefined if there are none. If a read fails, it resolves to undefined. While a read
- * has not settled, the next one begins after a minute at the earliest.
+ * the newest stats that were read in the last minute, or to undefined if there are none. If a read fails, it resolves
+ * to undefined. While a read has not settled, the next one begins after a minute at the earliest.
  */
 function statsReader(
   admin: Pick<InboxAdmin, "stats">,

@@ -29,7 +29,7 @@ interface SpanOptions {
   readonly links?: Link[];
 }
 
-/** A list with the error of some work, or an empty list if the work succeeded. */
+/** A list that contains the error of the work, or an empty list if the work succeeded. */
 export type Errors = readonly [error: unknown] | readonly [];
 
 /**
@@ -77,7 +77,10 @@ function fail(span: Span | undefined, error: unknown, errorType: string | undefi
 const isThenable = (value: unknown): value is PromiseLike<unknown> =>
   typeof (Object(value) as Partial<PromiseLike<unknown>>).then === "function";
 
-/** Settles like `work`, after `end`. Calls `then` only once, because it may start the work, as in query builders. */
+/**
+ * Calls `end` when `work` settles, and then settles like `work`. Calls `then` only once, because it may start the work,
+ * as in query builders.
+ */
 const followed = (work: PromiseLike<unknown>, end: (...errors: Errors) => void): Promise<unknown> =>
   new Promise((resolve, reject) => void work.then(resolve, reject)).then(
     (value) => {

@@ -2,7 +2,10 @@ import { isSpanContextValid, type Link, type Span } from "@opentelemetry/api";
 
 const form = /^00-(?<traceId>[0-9a-f]{32})-(?<spanId>[0-9a-f]{16})-(?<flags>[0-9a-f]{2})$/;
 
-/** Returns the trace context of a span as a job stores it (W3C `traceparent`), or undefined without an SDK. */
+/**
+ * Returns the trace context of a span as a job stores it (W3C `traceparent`), or undefined if that context is invalid,
+ * as without an SDK.
+ */
 export function traceTextOf(span: Span): string | undefined {
   const context = span.spanContext();
   if (!isSpanContextValid(context)) return undefined;
