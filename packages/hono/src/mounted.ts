@@ -7,8 +7,9 @@ export type Receives = Pick<Receiver, "receive">;
 type Handles<C> = (c: C) => Promise<Response>;
 
 /**
- * TypeScript infers the type of `c` in `webhooks((c) => …)` from the app only if the call may return
- * its own argument; the `never` branch makes that possible, so `c.env` needs no annotation.
+ * The handler that `webhooks` returns for a source. TypeScript infers the type of `c` in `webhooks((c) => …)` from the
+ * app only if the call may return its own argument; the `never` branch makes that possible, so `c.env` needs no
+ * annotation.
  */
 export type Mounted<Source> = Source extends Receives
   ? Handles<Context>
