@@ -12,9 +12,9 @@ const fixes = {
 };
 
 /**
- * Returns the fix for the framework that called the handler, or undefined for any other. Reads the stack, because
- * NestJS 12 and Fastify 5 leave no trace on the request. The stack does not show the framework if a bundler moved its
- * code.
+ * Returns the fix for the framework that called the handler, or undefined if the stack does not show one of those
+ * above. Reads the stack, because NestJS 12 and Fastify 5 leave no trace on the request. The stack does not show the
+ * framework if a bundler moved its code.
  */
 export function frameworkFix(): string | undefined {
   const { stackTraceLimit } = Error;

@@ -31,8 +31,8 @@ export interface Reading {
  *   arrived
  * @param call the second argument of a receiver's body reader: once `call.signal` is aborted, or if it is already,
  *   reading stops and the bytes are released; default: reading is not stopped
- * @throws BodyError as a rejection: `body_too_large` (also for more than 1,024 pieces plus one for every 64 bytes),
- *   `aborted` (the client disconnected, or the signal was aborted), `body_unavailable`
+ * @throws BodyError as a rejection: `body_too_large` (also if the body arrives in more than 1,024 pieces plus one for
+ *   every 64 bytes), `aborted` (the client disconnected, or the signal was aborted), `body_unavailable`
  *
  * @example
  * ```ts

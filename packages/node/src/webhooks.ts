@@ -57,7 +57,7 @@ export function webhooks(
       "`request` and `response` must be the raw objects from node:http.",
     );
     const reading: Reading = {};
-    // Reads `headers` only once, because it is a getter.
+    // Reads `headers` only once, because each read calls a getter.
     const { headers } = request;
     // Checked now, because middleware that begins the response later, for example after a timeout, ends it too.
     const isBegun = response.headersSent;
@@ -80,8 +80,8 @@ export function webhooks(
       );
       stopWaiting(request, response, isLate);
     } catch (error) {
-      // Middleware has patched or begun the response. It is destroyed, because the sender would otherwise wait
-      // forever.
+      // Middleware has patched or begun the response. The response is destroyed, because the sender would otherwise
+      // wait forever.
       report(error);
       // Passes the error, because HTTP/2 would otherwise end the response as if it were complete.
       response.destroy(error as Error);
