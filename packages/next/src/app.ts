@@ -55,6 +55,6 @@ function waitUntil(work: Promise<unknown>): void {
   try {
     server.after(work);
   } catch {
-    // `after` throws outside a Next.js server, for example in a test. There, nothing freezes the work anyway.
+    // `after` throws outside a Next.js server, for example in a test. There, nothing suspends the work anyway.
   }
 }
