@@ -5,8 +5,8 @@ import { assertOption } from "./texts/assert.js";
 export { assertOptions } from "./texts/assert.js";
 
 /**
- * For adapters and stores: asserts `ok`, that is, that the value of `option` is valid. `text` states the cause and
- * the fix in whole sentences. The error appends the link to the page of errors.
+ * For adapters and stores: throws unless `ok`, which states whether the value of `option` is valid. `text` states the
+ * cause and the fix in whole sentences. The error appends the link to the page of errors.
  *
  * @throws ConfigError `invalid_option`
  *

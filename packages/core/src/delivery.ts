@@ -84,7 +84,7 @@ export interface ForgetTarget {
   readonly headers?: DeliveryHeaders | undefined;
 }
 
-/** Returns the headers that a stored delivery keeps: the sender's own, and no others. */
+/** Returns the headers that a stored delivery keeps: those in `names`, by default the service's own. */
 export const storedHeaders = (
   header: HeaderLookup,
   names: readonly string[] = Object.values(headerNames),
@@ -116,7 +116,7 @@ export const storedHeaders = (
 export function serializeDelivery({ method, headers, body }: StoredDelivery): string {
   let base64 = "";
   // Each slice is short enough to be passed as arguments, and its length is a multiple of 3 bytes, so that only the
-  // last slice is padded. `apply` takes a sixth of the time of `...`.
+  // last slice is padded. `apply` takes a sixth of the time of spreading the slice.
   for (let start = 0; start < body.length; start += sliceBytes) {
     const slice: ArrayLike<number> = body.subarray(start, start + sliceBytes);
     base64 += btoa(String.fromCharCode.apply(null, slice as number[]));

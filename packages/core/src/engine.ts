@@ -1,4 +1,4 @@
-/** For packages that build an inbox on a queue engine. Functions that Workers load too are in `core/inbox`. */
+/** For packages that build an inbox on a queue engine. Functions that are also used on Workers are in `core/inbox`. */
 export { roomGuard, shared, within } from "./inbox/engine-call.js";
 export {
   assertPartition,

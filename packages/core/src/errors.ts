@@ -72,7 +72,7 @@ export type ConfigErrorCode =
   /** `on` is empty, a key has a misplaced `*`, or a handler is not a function. */
   | "invalid_handler"
   /**
-   * `name` is empty, or it is absent although other processes share the store or another receiver named `"default"`
+   * `name` is empty, or it is absent although other processes can use the store or another receiver named `"default"`
    * uses it.
    */
   | "missing_name"
@@ -119,7 +119,7 @@ export class TransactionLostError extends WebhookError<"transaction_lost"> {
 /** The ways in which reading a body can fail. The delivery's outcome has the same code. */
 export type BodyErrorCode = "body_too_large" | "body_unavailable" | "aborted";
 
-/** The error that a body reader throws or rejects with. Its code becomes the outcome of the delivery. */
+/** The error that a body reader throws or rejects with. Its code becomes the code of the outcome. */
 export class BodyError extends WebhookError<BodyErrorCode> {
   override readonly name = "BodyError";
   /** The cause and its fix, for the operator. Logged with `body_unavailable`; never sent. */

@@ -129,8 +129,8 @@ type OfType<Event, Type> = [Extract<Event, { readonly type: Type }>] extends [ne
   : Extract<Event, { readonly type: Type }>;
 
 /**
- * Returns `object` with all fields typed as unknown, to read those that its type does not name: schemas let such
- * fields through. Returns an empty object for undefined and null.
+ * Returns `object` with all fields typed as unknown, so that you can read fields that its type does not name, which a
+ * schema may let through. Returns an empty object for undefined and null.
  *
  * @example
  * ```ts

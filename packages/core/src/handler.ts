@@ -15,8 +15,8 @@ export type Handler<Event = AnyEvent> = (
 ) => HandlerResult;
 
 /**
- * Any value except an iterator, because the body of a generator (`async function*`) would never run. A promise is
- * awaited; its value is not used.
+ * Any value except an iterator: a call of a generator function (`async function*`) only returns an iterator and does
+ * not run the function's body. A promise is awaited; its value is not used.
  */
 export type HandlerResult =
   | (object & { readonly next?: never })
@@ -51,7 +51,9 @@ export interface SignalReason extends Error {
 interface ContextFields extends Omit<DeliveryFacts, "dedupe" | "run" | "fence"> {
   /** The event's type: from the signed body, unless the scheme reads it from a header. */
   readonly type: string;
-  /** The unsigned `X-SVC-Delivery-Id`, or the scheme's delivery id: 1 … 256 visible ASCII characters, no comma. */
+  /**
+   * The unsigned `X-SVC-Delivery-Id`, or the scheme's delivery id: 1 … 256 visible ASCII characters without a comma.
+   */
   readonly deliveryId: string;
   /**
    * True if `eventId` comes from the signed body (option `eventId`), false if it comes from the unsigned
@@ -59,9 +61,9 @@ interface ContextFields extends Omit<DeliveryFacts, "dedupe" | "run" | "fence"> 
    */
   readonly eventIdSigned: boolean;
   /**
-   * Identifies the event as `dedupeBy` defines it: 32 hex digits, the same for every attempt and run, even after a key
-   * rotation. With `dedupeBy: "delivery"`, the same event under another delivery id has another key. Pass it to payment
-   * and mail APIs.
+   * Identifies the event as `dedupeBy` defines it: 32 hex digits, the same for every attempt and run, even after a
+   * rotation of the secret. With `dedupeBy: "delivery"`, the same event under another delivery id has another key. Pass
+   * the key to payment and mail APIs.
    */
   readonly idempotencyKey: string;
   /**
@@ -77,17 +79,20 @@ interface ContextFields extends Omit<DeliveryFacts, "dedupe" | "run" | "fence"> 
 interface ClaimedRun {
   readonly dedupe: "verified";
   /**
-   * The number of this run, counted by the receiver: 1 for the first run of this record, and for the first after it was
-   * parked.
+   * The number of this run, counted by the receiver: 1 for the first run of this record, and again for the first run
+   * after the record was parked.
    */
   readonly run: number;
-  /** A number that grows with every run of this record. Have your database reject writes with a smaller fence. */
+  /**
+   * A number that grows with every run of this record. Have your database reject a write whose fence is smaller than
+   * that of an earlier write.
+   */
   readonly fence: number;
 }
 
 /**
- * The fields of a run without a claim: the store is unavailable and `onStoreError` is `"process"`. Another run
- * of the same event may be active.
+ * The fields of a run without a claim: the store failed to decide about the claim, and `onStoreError` is `"process"`.
+ * Another run of the same event may be active.
  */
 interface UnclaimedRun {
   readonly dedupe: "unverified";

@@ -1,8 +1,7 @@
 /**
- * The destination of log lines: `console`, pino, winston, the logger of Fastify, or anything else with these
- * methods. Each method is called with a text and fields. If the logger has a method `bindings`, the fields come
- * first, because pino and Fastify drop everything after a text. The text alone is complete; `console` receives
- * nothing else.
+ * The destination of log lines: `console`, pino, winston, the logger of Fastify, or anything else with these methods.
+ * Each method is called with a text and fields. If the logger has a method `bindings`, the fields come first, because
+ * pino and Fastify ignore fields after a text. The text contains every field, so `console` receives only the text.
  */
 export interface Logger {
   info(text: string, fields: LogFields): unknown;
@@ -17,10 +16,10 @@ export interface LogFields {
   /** The code of the outcome or the warning, or `notice` for a scheme's notice. */
   readonly code: string;
   readonly deliveryId?: string;
-  /** The event's type; at most 500 characters, with everything except printable ASCII escaped. */
+  /** The event's type, cut to 500 characters, in which `%` and everything except printable ASCII is then escaped. */
   readonly type?: string;
   /** The number of this run, counted by the receiver. */
   readonly run?: number;
-  /** The part of the text that describes this case; at most 500 characters, escaped like the type. */
+  /** The part of the text that describes this case, cut and escaped like the type. */
   readonly details?: string;
 }

@@ -1,6 +1,6 @@
 /**
- * The module that the entries `index` and `adapter` load. They differ only in their types: an app and its adapter then
- * load the core once.
+ * The module that the entries `index` and `adapter` both load, so that an app and its adapter load the core once. The
+ * entries differ only in their types.
  */
 export * from "./index.js";
 export * from "./adapter.js";

@@ -82,8 +82,8 @@ function stateOf(record: DeliveryRecord | undefined, now: number): RecordState |
 }
 
 /**
- * Returns the heads of empty rings, in the order of eviction. `done` is first, because evicting such a record causes
- * a second run only if the sender retries.
+ * Returns the heads of empty rings, in the order of eviction. `done` is first, because evicting such a record causes a
+ * second run only if the event is delivered again.
  */
 function createHeads(): Readonly<Record<RecordState, DeliveryRecord>> {
   const states: readonly RecordState[] = ["done", "failed", "parked", "running"];
@@ -113,8 +113,8 @@ function evictable(
 }
 
 /**
- * Keeps records in the memory of this process. A restart clears them, and no other process can read them. For
- * development, tests, and single processes in which an event may be handled twice after a restart.
+ * Keeps records in the memory of this process. A restart clears them, and no other process can read them. Use it for
+ * development, for tests, or for a single process whose events may be handled twice after a restart.
  *
  * When `maxRecords` is reached, a new record evicts the oldest one that is done, else failed, else parked, else running
  * with a dead lease. If every record has a live lease, `claim` throws, and the response is 503 unless `onStoreError` is

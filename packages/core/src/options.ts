@@ -22,7 +22,7 @@ export interface StoreTimeouts {
   readonly extend?: number | undefined;
   /** The deadline of `release`, `forget`, and each store call that `receiver.peek` makes. Default 1,500. */
   readonly release?: number | undefined;
-  /** The deadline of `complete`. The response waits for this call, unless it has been sent before. Default 2,000. */
+  /** The deadline of `complete`. The response waits for this call, unless it was sent earlier. Default 2,000. */
   readonly complete?: number | undefined;
 }
 
@@ -31,23 +31,23 @@ export interface StoreTimeouts {
  */
 export interface CommonOptions {
   /**
-   * The signing secret, several secrets during a rotation, or a function that returns either within 1.5 s. Errors:
-   * `invalid_secret`, `unknown_option`. If the function fails, or no key is active any more, deliveries end as
+   * The signing secret, several secrets during a rotation, or a function that returns one or several within 1.5 s.
+   * Errors: `invalid_secret`, `unknown_option`. If the function fails, or no key is active any more, deliveries end as
    * `misconfigured`.
    */
   readonly secret: SecretSource;
 
   /**
-   * The sender whose deliveries this receiver accepts, such as `stripe()` from `@svc-webhooks/schemes`. It determines
-   * the signature, the keys, the delivery id and the defaults of `eventType`, `eventId` and `handlerTimeoutMs`.
-   * Default: the service of the interface document. Errors: `invalid_option`.
+   * The scheme of the sender whose deliveries this receiver accepts, such as `stripe()` from `@svc-webhooks/schemes`.
+   * It determines the form of the signature, the keys, the delivery id and the defaults of `eventType`, `eventId` and
+   * `handlerTimeoutMs`. Default: the service of the interface document. Errors: `invalid_option`.
    */
   readonly scheme?: Scheme | undefined;
 
   /**
    * The receiver's namespace in the store, 1 … 256 characters. Receivers with the same name and store share their
    * records: a delivery that one has handled is a duplicate for the others. Default `"default"`; required if other
-   * processes share the store, or another receiver named `"default"` already uses it. Errors: `missing_name`,
+   * processes can use the store, or another receiver named `"default"` already uses it. Errors: `missing_name`,
    * `invalid_option`.
    */
   readonly name?: string | undefined;
@@ -74,10 +74,10 @@ export interface CommonOptions {
   readonly eventType?: ((body: SignedBody, bytes: Uint8Array) => string | undefined) | undefined;
 
   /**
-   * Returns the event's unique id from the signed body or its exact bytes; `body` rounds numbers beyond 2^53. Default:
-   * that of the scheme, otherwise none: ids are never guessed. `dedupeBy: "event"` requires this option or the scheme's
-   * default, and a delivery without an id then ends as `misconfigured`. With any `dedupeBy`, a result other than a
-   * string, null or undefined, such as a promise, ends the delivery as `misconfigured`, and an error ends it as
+   * Returns the event's unique id from the signed body or its exact bytes; in `body`, numbers beyond 2^53 are rounded.
+   * Default: that of the scheme, otherwise none: ids are never guessed. `dedupeBy: "event"` requires this option or the
+   * scheme's default, and a delivery without an id then ends as `misconfigured`. With any `dedupeBy`, a result other
+   * than a string, null or undefined, such as a promise, ends the delivery as `misconfigured`, and an error ends it as
    * `internal_error`. Errors: `missing_event_id`, `invalid_option`.
    */
   readonly eventId?: ((body: SignedBody, bytes: Uint8Array) => string | undefined) | undefined;
@@ -86,7 +86,7 @@ export interface CommonOptions {
   readonly maxBodyBytes?: number | undefined;
 
   /**
-   * The time limit for a body to arrive, in milliseconds from the call of its reader, 1 … 300,000. After that, the
+   * The time limit for a body to arrive, in milliseconds from the call of the body reader, 1 … 300,000. After that, the
    * delivery ends as `body_timeout`. Default 10,000.
    */
   readonly bodyTimeoutMs?: number | undefined;
@@ -101,7 +101,7 @@ export interface CommonOptions {
 
   /**
    * How long a claim lasts unless it is renewed, in milliseconds, 10,000 … 3,600,000. While the handler runs, the
-   * receiver renews it after each third of this time, until `maxRunMs`. Default 30,000.
+   * receiver renews the claim every `leaseMs` / 3, until `maxRunMs`. Default 30,000.
    */
   readonly leaseMs?: number | undefined;
 
@@ -114,7 +114,7 @@ export interface CommonOptions {
   /**
    * How long a record is kept after its last claim, completion or release, in milliseconds, `maxRunMs` + `leaseMs` …
    * 31,536,000,000 (365 d). It must exceed the period in which the sender retries and redelivers. Default 604,800,000
-   * (7 d), or `maxRunMs` + `leaseMs` if more.
+   * (7 d), or `maxRunMs` + `leaseMs` if that is more.
    */
   readonly retainMs?: number | undefined;
 
@@ -126,9 +126,9 @@ export interface CommonOptions {
 
   /**
    * The number of runs after which an event is parked, 1 … 1,000,000: the next claim parks it instead of starting the
-   * handler. Claims are counted, so this also ends crash loops, in which no process survives to release its claim.
-   * Requires `onParked`, unless every handler runs from a queue, which keeps the delivery. Default: no limit. Errors:
-   * `invalid_option`, `missing_on_parked`.
+   * handler. A run counts as soon as its claim is granted, so the limit also ends crash loops, in which no process
+   * survives to report a result. Requires `onParked`, unless every handler runs from a queue, which keeps the delivery.
+   * Default: no limit. Errors: `invalid_option`, `missing_on_parked`.
    */
   readonly maxRuns?: number | undefined;
 
@@ -141,12 +141,13 @@ export interface CommonOptions {
   readonly maxConcurrent?: number | undefined;
 
   /**
-   * Called before an event is parked, because its handler threw `PermanentError`, `maxRuns` is exceeded, or `resume`
-   * was called with `giveUp`. Not called if `resume` parks a failed run because of `isLast`. Runs under the lease; the
-   * response waits at most `handlerTimeoutMs` for the handler and this call together. When it resolves, the response is
-   * 200 and the record is parked; if it throws, the event counts as failed, and `onHandlerError` receives that error.
-   * Store `serializeDelivery(context.delivery)`, so that `receiver.resume()` can run it again. Default: nothing stores
-   * the delivery, and `onHandlerError` receives the error. Errors: `invalid_option`.
+   * Called before the receiver parks an event for one of three reasons: its handler threw `PermanentError`, `maxRuns`
+   * is exceeded, or `resume` was called with `giveUp`. Not called if `resume` parks a failed run because of `isLast`.
+   * Runs under the lease; the response waits at most `handlerTimeoutMs` for the handler and this call together. When it
+   * resolves, the response is 200 and the record is parked; if it throws, the event counts as failed, and
+   * `onHandlerError` receives that error. Store `serializeDelivery(context.delivery)`, so that `receiver.resume()` can
+   * run it again. Default: nothing stores the delivery, and `onHandlerError` receives the error. Errors:
+   * `invalid_option`.
    */
   readonly onParked?: ((error: unknown, context: DeliveryContext) => unknown) | undefined;
 
@@ -154,17 +155,18 @@ export interface CommonOptions {
    * Wraps each handler, under its lease and after its schema, for example to add spans, logging context or rate limits.
    * Call `run`, which calls the handler, and return or await its result. The run succeeds only if both `around` and the
    * handler succeed, and ends when both have settled. An error of either counts as the handler's; if both fail, the
-   * error of `around` counts. If `around` ends without having called `run`, a later call does nothing and returns
-   * undefined; unless `around` threw an error, the outcome is `handler_failed`. After the first call of `run`, each
-   * further call returns or throws its result. `resume` applies `around` too; storing a delivery in a queue does not.
-   * Default: handlers are called directly. Errors: `invalid_option`.
+   * error of `around` counts. If `around` ends without having called `run`, the run fails with the error of `around`,
+   * or as `handler_failed` if it threw none; a later call of `run` does nothing and returns undefined. Further calls of
+   * `run` return or throw the result of the first. `resume` applies `around` too; storing a delivery in a queue does
+   * not. Default: handlers are called directly. Errors: `invalid_option`.
    */
   readonly around?: ((run: () => unknown, context: DeliveryContext) => unknown) | undefined;
 
   /**
-   * The reaction if the store fails to decide about a claim. `"refuse"` (default): respond with 503, so that the sender
-   * tries again. `"process"`: run the handler although another run may be in progress, with `context.dedupe ===
-   * "unverified"`, without `run` and `fence`; `maxRuns` does not apply. Errors: `invalid_option`.
+   * The reaction to a `claim` call of the store that fails or returns no valid result. `"refuse"` (default): respond
+   * with 503, so that the sender tries again. `"process"`: run the handler although another run may be in progress,
+   * with `context.dedupe === "unverified"`, without `run` and `fence`; `maxRuns` does not apply. Errors:
+   * `invalid_option`.
    */
   readonly onStoreError?: "refuse" | "process" | undefined;
 
@@ -176,8 +178,8 @@ export interface CommonOptions {
 
   /**
    * Receives the error of a failed handler or `onParked`, and of an event that is parked without `onParked`. Default:
-   * writes a line to `logger` with the error's stack and causes (for a `RetryError`, only messages). Characters other
-   * than printable ASCII are escaped. Errors: `invalid_option`.
+   * writes a line to `logger` with the error's stack and causes (for a valid `RetryError`, only its message and that of
+   * its cause). Characters other than printable ASCII are escaped. Errors: `invalid_option`.
    */
   readonly onHandlerError?: ((error: unknown, context: DeliveryContext) => unknown) | undefined;
 
@@ -192,9 +194,10 @@ export interface CommonOptions {
 
   /**
    * Receives lines with a text and fields: why a request was refused, what failed, which types have no handler. Lines
-   * about the same cause are written at most once a minute, except those about failed handlers and parked events.
-   * Duplicates, aborted requests and methods other than POST are not logged. `onHandlerError` and `onInternalError`
-   * replace the lines about their errors, and `log` replaces the logger. Default `console`. Errors: `invalid_option`.
+   * about the same cause are written at most once a minute, except those about failed handlers, parked events and
+   * processed deliveries. Duplicates, further deliveries of parked events, aborted requests and methods other than POST
+   * are not logged. `onHandlerError` and `onInternalError` replace the lines about their errors, and `log` replaces the
+   * logger. Default `console`. Errors: `invalid_option`.
    */
   readonly logger?: Logger | undefined;
 

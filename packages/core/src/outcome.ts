@@ -33,7 +33,7 @@ export const statuses = {
   aborted: 503,
 } as const;
 
-/** The codes for how a delivery can end. The set is fixed. */
+/** The code of an outcome. The set of codes is fixed. */
 export type OutcomeCode = keyof typeof statuses;
 
 /** A condition that the operator should know about, but that did not change the outcome. The set is fixed. */
@@ -51,7 +51,10 @@ export type Warning =
   | "lease_lost"
   /** The lease of the event's previous run ended without a result: its process may have crashed. */
   | "taken_over"
-  /** At a renewal of its lease, the handler had run for 60 s or 5 min, or the renewal was the last one (`maxRunMs`). */
+  /**
+   * When the lease was renewed, the handler had run for at least 60 s or 5 min, or the renewal was the last
+   * (`maxRunMs`).
+   */
   | "long_run"
   /** The signature matched a key other than the first active one. */
   | "old_secret"
@@ -91,13 +94,13 @@ export interface DeliveryFacts {
    */
   readonly eventIdSigned?: boolean | undefined;
   /**
-   * The number of this run, counted by the receiver: 1 for the first run of this record, and for the first after it was
-   * parked. Absent when `dedupe` is `unverified`.
+   * The number of this run, counted by the receiver: 1 for the first run of this record, and again for the first run
+   * after the record was parked. Absent when `dedupe` is `unverified`.
    */
   readonly run?: number | undefined;
   /**
-   * A number that grows with every run of this record. Have your database reject writes with a smaller fence. Absent
-   * when `dedupe` is `unverified`.
+   * A number that grows with every run of this record. Have your database reject a write whose fence is smaller than
+   * that of an earlier write. Absent when `dedupe` is `unverified`.
    */
   readonly fence?: number | undefined;
   /**
@@ -136,8 +139,9 @@ export interface Answer {
 
 /**
  * Returns the HTTP response for an outcome, which adapters send. The body is `{"status":"<code>"}` for 200 and
- * `{"error":{"code":"<code>","message":"<fixed text>"}}` for any other status. It never contains a part of the payload,
- * a key, a digest or a handler's error. A scheme may replace parts of a response with status 200.
+ * `{"error":{"code":"<code>","message":"<fixed text>"}}` for any other status. The body never contains a part of the
+ * payload, a key, a digest or a handler's error. A scheme may replace parts of a response with status 200, such as the
+ * body.
  *
  * @example
  * ```ts

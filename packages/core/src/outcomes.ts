@@ -33,7 +33,7 @@ export const outcomeTexts: Readonly<Record<OutcomeCode | Warning, OutcomeText>> 
   ) as Record<OutcomeCode | Warning, OutcomeText>;
 
 /**
- * Returns the explanation of a code, such as the `code` in the body of a receiver's response, or undefined if it is
+ * Returns the explanation of a code, such as the one in the body of a receiver's response, or undefined if the text is
  * not a code of this package.
  *
  * @param scheme the receiver's scheme, so that the texts name its sender and headers; default: the service

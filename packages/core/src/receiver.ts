@@ -77,16 +77,16 @@ export interface Receiver {
   /**
    * Runs a delivery that was verified earlier and then stored, parked or queued. It is not verified again, so the
    * secret that signed it may have expired. `handlerTimeoutMs` does not apply, because no sender waits. A `parked`
-   * record can be claimed too. Otherwise, the outcomes are those of `receive`: `duplicate` if the record is done,
-   * `in_flight` while another run holds the lease. Remove the stored delivery only after `processed` or `duplicate`.
-   * Never throws and never rejects.
+   * record can be claimed too. As with `receive`, the outcome is `duplicate` if the record is done, and `in_flight`
+   * while another run holds the lease. Remove the stored delivery only after `processed` or `duplicate`. Never throws
+   * and never rejects.
    */
   readonly resume: (delivery: StoredDelivery, options?: ResumeOptions) => Promise<Outcome>;
 
   /**
    * For shutdown: resolves to the number of verified deliveries that are still pending, as soon as there are none or
-   * after `deadlineMs` (0 … 2^31 − 1 milliseconds). Until then, verified and resumed deliveries end as `draining`;
-   * afterwards, the receiver accepts them again.
+   * after `deadlineMs` (0 … 2^31 − 1 milliseconds). Until it resolves, new verified and resumed deliveries end as
+   * `draining`; afterwards, the receiver accepts deliveries again.
    *
    * @throws ConfigError `invalid_option` (as a rejection) if `deadlineMs` is out of its range
    */

@@ -177,7 +177,7 @@ const emptyReport = (): Counted => ({
   refused: 0,
 });
 
-/** The 4xx statuses that end the requests, because any further request would get them too. */
+/** The 4xx statuses that end the requests, because any further request would probably fail with the same status. */
 const ending = new Set<unknown>([401, 403, 429]);
 
 /** The maximum number of deliveries compared with one call of `peek`. */
@@ -259,7 +259,7 @@ const notNewestFirst = (deliveryId: string) =>
 
 /**
  * Throws the error of `peek`. If a body is missing, throws an error that names `map` instead, because the receiver's
- * error cannot.
+ * error names only `body`.
  */
 function rethrow(error: unknown): never {
   if ((Object(error) as Partial<ConfigError>).option !== "body") throw error;
@@ -273,8 +273,8 @@ function rethrow(error: unknown): never {
 /**
  * Compares the deliveries that a sender lists with a receiver's records: finds deliveries that were never handled
  * although the receiver reported no error, and requests them again with `redeliver`. Reads the list once, holds at most
- * 1,000 deliveries, and makes one store call (with `queued`, up to two) for each 1,000. Deliveries created meanwhile
- * are not judged.
+ * 1,000 deliveries in memory, and makes one store call (with `queued`, up to two) for each 1,000. Deliveries created
+ * meanwhile are not judged.
  *
  * @throws ConfigError `invalid_option`, `unknown_option` (as rejections)
  * @throws WebhookError `not_newest_first`: a delivery is newer than the one before it, and the list does not repeat
@@ -324,7 +324,10 @@ export async function reconcile<Item = ServiceDelivery>(
   const compare = comparing(report, receiver, queued, redeliver, maxRedeliver);
   let batch: Listed<Item>[] = [];
   let lastMs = Infinity;
-  /** The ids that were read last. A page repeats some of them if deliveries were created since the page before it. */
+  /**
+   * The ids that were read last. A page repeats some of them if deliveries were created after the page before it was
+   * read.
+   */
   const recent = new Set<string>();
   /**
    * The id of the first delivery that is newer than the one before it. Either the list is in the wrong order, or it
@@ -348,8 +351,8 @@ export async function reconcile<Item = ServiceDelivery>(
     }
     recent.add(deliveryId);
     if (recent.size > batchSize) recent.delete(recent.values().next().value ?? "");
-    // Does not end at the first delivery from before `since`: a list with the oldest first starts with such a delivery
-    // too. The next delivery shows the order.
+    // Does not end at the first delivery from before `since`: a list that is sorted oldest first starts with such a
+    // delivery too. The next delivery shows the order.
     if (report.reachedSince && atMs < lastMs) break;
     lastMs = atMs;
     report.reachedSince ||= atMs < sinceMs;

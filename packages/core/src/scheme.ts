@@ -22,26 +22,30 @@ export interface Scheme<Claim = any> {
    */
   readonly headers: readonly string[];
 
-  /** The form of the signature's header, for log lines, such as `"sha256=<64 hex digits>"`. */
+  /** The form of the header with the signature, for log lines, such as `"sha256=<64 hex digits>"`. */
   readonly form: string;
 
   /** A risk of this sender that the application must know about. Each receiver logs it once, when it is built. */
   readonly notice?: string | undefined;
 
-  /** The default of the option `handlerTimeoutMs`, in milliseconds, but at most `leaseMs` − 5,000. Default 10,000. */
+  /**
+   * The default of the option `handlerTimeoutMs`, in milliseconds. A value above `leaseMs` − 5,000 is reduced to that
+   * limit. Default 10,000.
+   */
   readonly handlerTimeoutMs?: number | undefined;
 
   /**
-   * Returns the claim of the headers, or their problem. Runs before the body is read, so that a request that is
-   * refused here costs no memory.
+   * Returns the claim of the headers, or their problem. Runs before the body is read, so that no memory is spent on the
+   * body of a request that is refused here.
    *
    * @param receivedAt epoch milliseconds, from the receiver's clock
    */
   readonly inspect: (header: HeaderLookup, receivedAt: number) => Inspection<Claim>;
 
   /**
-   * Returns the bytes of a key. Called when the receiver is built, and when a list of secrets or the result of a secret
-   * function has changed. Default: the UTF-8 bytes of a text that is not empty, and bytes that are not all zero.
+   * Returns the bytes of a key. Called when the receiver is built, unless `secret` is a function, and when the list of
+   * secrets or the function's result has changed. A result that is empty or all zeros is refused. Default: returns
+   * bytes as they are, and a text as UTF-8.
    *
    * @param option the name of the option in errors, such as `"secret[1]"`
    * @throws ConfigError `invalid_secret`, whose text must not contain the key
@@ -72,11 +76,11 @@ export interface Scheme<Claim = any> {
   readonly eventId?: ((body: SignedBody, bytes: Uint8Array) => string | undefined) | undefined;
 }
 
-/** The result of `inspect`. `hint` describes the case for the log, and must not contain text of the request. */
+/** The result of `inspect`. `hint` describes the problem for the log. It must not contain text of the request. */
 export interface Inspection<Claim> {
   readonly problem?: HeaderProblem | undefined;
   readonly hint?: string | undefined;
-  /** The claim of the headers. Not used if there is a problem. */
+  /** The claim of the headers. Ignored if there is a problem. */
   readonly claim?: Claim;
 }
 
@@ -91,8 +95,8 @@ export interface HmacKey extends VerificationKey<string> {
   /** Returns the HMAC-SHA256 (RFC 2104, FIPS 180-4) of `message`: 64 lower-case hex digits. */
   sign(message: Uint8Array): MaybePromise<string>;
   /**
-   * Returns whether `hex` is the HMAC of `message`, compared in constant time. Returns false unless it consists of
-   * 64 hex digits, in upper or lower case.
+   * Returns whether `hex` is the HMAC of `message`, compared in constant time. Returns false if `hex` is not 64 hex
+   * digits, in upper or lower case.
    */
   verify(message: Uint8Array, hex: string): MaybePromise<boolean>;
 }
@@ -116,7 +120,7 @@ export interface VerifiedRequest<Claim> {
   readonly claim: Claim | undefined;
 }
 
-/** The ids and the response of a verified delivery. */
+/** The result of `identify`: the delivery's id, and everything that differs from the default. */
 export interface Identified {
   /**
    * Set to end the delivery. `handshake`: it only tests the endpoint. `signature_stale`: its signed time is too far

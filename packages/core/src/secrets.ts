@@ -1,6 +1,6 @@
 /**
- * A signing secret: the bytes of the key, or a string whose UTF-8 bytes, including `whsec_`, are the key. A scheme
- * may decode strings in another way.
+ * A signing secret: the key's bytes, or a string. The UTF-8 bytes of the whole string, including a prefix `whsec_`, are
+ * the key, unless the scheme decodes strings differently.
  */
 export type SecretKey = string | Uint8Array;
 
@@ -21,7 +21,7 @@ export interface Secret {
 export type Secrets = SecretKey | readonly (SecretKey | Secret)[];
 
 /**
- * Secrets, or a function that returns them. The receiver calls the function for every delivery with a well-formed
- * signature, so cache its result.
+ * Secrets, or a function that returns them. The receiver calls the function for every delivery whose signature it
+ * verifies, so cache its result.
  */
 export type SecretSource = Secrets | (() => Secrets | Promise<Secrets>);

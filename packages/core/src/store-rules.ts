@@ -127,8 +127,8 @@ const isLeased = ({ state, leaseEndsAt }: StoredRecord, now: number) =>
   state === "running" && now < leaseEndsAt;
 
 /**
- * Computes the result of a call, and the record to write, from `record`, the one that the store has found. It is
- * undefined if there is none, and may have expired. `now` is the time of the store's clock, in milliseconds.
+ * Returns the result of a call, and the record to write. `record` is the record that the store has found, which may
+ * have expired; undefined if there is none. `now` is the time of the store's clock, in milliseconds.
  *
  * @example
  * ```ts

@@ -41,8 +41,8 @@ export interface ClaimRequest {
 /** The parameters of a release. */
 export interface ReleaseRequest extends ClaimRequest {
   /**
-   * The new state. `failed`: the next attempt runs the event again; `parked`: only `resume` runs it again; `unused`:
-   * like `failed`, but the run is not counted, because no handler ran.
+   * Determines the new state. `failed`: the next attempt runs the event again; `parked`: only `resume` runs it again;
+   * `unused`: the record becomes `failed`, but the run is not counted, because no handler ran.
    */
   readonly to: "failed" | "parked" | "unused";
 }
@@ -105,17 +105,18 @@ export interface DeliveryStore {
   readonly shared: boolean;
 
   /**
-   * Claims the record if it is absent, `failed`, `running` with a dead lease, or, with `takeParked`, `parked`; run and
-   * fence grow. If the same token already holds a live lease, the result is `claimed` again, with the same numbers. A
-   * live lease with more than `leaseMs` left is shortened to `leaseMs`, because the clock may have been set back.
+   * Claims the record if it is absent, `failed`, `running` with a dead lease, or, with `takeParked`, `parked`. The
+   * fence grows, and so does the run, which restarts at 1 for a `parked` record. If the same token already holds a live
+   * lease, the result is `claimed` again, with the same numbers. A live lease with more than `leaseMs` left is
+   * shortened to `leaseMs`, because the clock may have been set back.
    */
   claim(key: string, request: ClaimRequest, call: StoreCall): MaybePromise<ClaimResult>;
 
   /**
    * Makes the record `done`, whatever its state and even if it is absent: any process that finished the work may call
-   * this. A `done` record never changes, except that it is kept for `retainMs` from then. Throw a `WebhookError` with
-   * the code `handler_failed` if the work of this run failed although its handler resolved: the receiver then releases
-   * the record as `failed`, and the outcome is `handler_failed`.
+   * this. A record that is already `done` stays as it is, but this call keeps it for `retainMs` from now. Throw a
+   * `WebhookError` with the code `handler_failed` if the work of this run failed although its handler resolved: the
+   * receiver then releases the record as `failed`, and the outcome is `handler_failed`.
    */
   complete(key: string, request: ClaimRequest, call: StoreCall): MaybePromise<CompleteResult>;
 

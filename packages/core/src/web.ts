@@ -7,9 +7,9 @@ import type { DeadlineCall } from "./store.js";
 // In the core, only this file reads a `Request` or creates a `Response`; all other code uses `Delivery` and `Answer`.
 
 /**
- * Converts a web-standard `Request` to a delivery, for adapters. The receiver reads the body only if it needs it,
- * and only up to its limit. If a framework may consume or truncate the body first, its adapter replaces `fix` with
- * its own.
+ * Converts a web-standard `Request` to a delivery, for adapters. The body is read only when the receiver needs it, up
+ * to `maxBodyBytes`. The adapter of a framework that may consume or truncate the body first replaces `fix` with advice
+ * for that framework.
  *
  * @example
  * ```ts
@@ -61,11 +61,11 @@ export const toResponse = (request: Request, { status, headers, body }: Answer):
 async function readBody(request: Request, limit: number, call: DeadlineCall): Promise<Uint8Array> {
   const { headers } = request;
   try {
-    // A body with one valid Content-Length needs no counting: servers enforce it, and `admit` has compared it with
-    // the limit. Two lengths arrive joined by a comma, and Transfer-Encoding overrides the length (RFC 9112,
-    // section 6.3; node:http with `insecureHTTPParser` accepts both), so such bodies are counted.
-    // `body` is read last, because servers create the stream when it is first read.
-    // If the body was read before, `arrayBuffer` is called because it rejects; the stream would only be empty.
+    // A body with one valid Content-Length needs no counting: servers enforce it, and `admit` has compared it with the
+    // limit. Two lengths arrive joined by a comma, and Transfer-Encoding overrides the length (RFC 9112, section 6.3;
+    // node:http with `insecureHTTPParser` accepts both), so such bodies are counted. The property `body` is read last,
+    // because reading it makes servers create the stream. If the body was read before, `arrayBuffer` is called, because
+    // it rejects, whereas the stream would only be empty.
     return request.bodyUsed ||
       (/^[1-9]\d*$/.test(headers.get("content-length") ?? "") &&
         !headers.has("transfer-encoding")) ||
@@ -73,9 +73,9 @@ async function readBody(request: Request, limit: number, call: DeadlineCall): Pr
       ? new Uint8Array(await request.arrayBuffer())
       : await readCounting(request.body, limit, call);
   } catch (error) {
-    // A TypeError means that other code consumed the body (Fetch standard, "consume body"). Any other error comes
-    // from the connection and becomes `aborted`, because Deno, workerd and Vercel's edge do not abort the request's
-    // signal.
+    // A TypeError means that other code consumed the body (Fetch standard, "consume body"), unless the request's signal
+    // is aborted. Any other error comes from the connection and becomes `aborted`. The signal alone is not enough to
+    // detect that: Deno, workerd and Vercel's edge do not abort it.
     const isConsumed =
       (error as Error | undefined)?.name === "TypeError" && !request.signal?.aborted;
     throw isConsumed || error instanceof BodyError ? error : new BodyError("aborted");
@@ -102,8 +102,8 @@ async function readCounting(
       if (!isBytes(value)) throw new TypeError("a chunk of the body is not a Uint8Array");
       const start = length;
       length += value.length;
-      // The chunks are counted too, because an endless supply of empty ones would keep `bodyTimeoutMs` from ever
-      // firing.
+      // The chunks are counted too, because an endless supply of empty ones would keep the event loop from ever running
+      // the timer of `bodyTimeoutMs`.
       if (length > limit || chunks++ > length + 1_024) throw new BodyError("body_too_large");
       if (length > bytes.length) {
         const larger = new Uint8Array(Math.min(limit, start + length));

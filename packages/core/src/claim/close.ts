@@ -7,9 +7,9 @@ import type { ClaimResult, MaybePromise, ReleaseRequest } from "../store.js";
 import { callStore, type Claim } from "./store-call.js";
 
 /**
- * Completes the claim, or releases it `to` a state. If the first call fails, `onError` receives the error and a
- * promise of the retries, which hold no reference to the delivery. If the completion fails with `handler_failed`,
- * the function throws that error, and the claim must be released instead.
+ * Completes the claim, or releases it `to` a state. If the first call fails, `onError` receives the error and a promise
+ * of the retries, which hold no reference to the delivery. If the completion fails with `handler_failed`, the function
+ * throws that error, and the caller must release the claim.
  */
 export function closeClaim(
   config: Config,
@@ -64,7 +64,7 @@ export function releaseUnused(config: Config, claim: Claim, failure: unknown): P
       () => late(claimed),
       (result) => ((result as ClaimResult).status === "claimed" ? release() : undefined),
       // The claim call failed late. If the store had granted the claim before the connection was lost, the release came
-      // after it, so nothing is left to release.
+      // after the claim, so nothing is left to release.
       () => {},
     );
   };
@@ -73,8 +73,8 @@ export function releaseUnused(config: Config, claim: Claim, failure: unknown): P
 
 /**
  * Retries until `call` succeeds or the monotonic clock reaches `endsAt` (default: one lease from now). The growing
- * pauses have jitter, so that receivers do not retry simultaneously. A call that is still pending gets more time first:
- * a store that hangs would execute every call when it recovers.
+ * pauses have jitter, so that receivers do not retry simultaneously. Before it repeats a call that is still pending, it
+ * gives that call more time, because a store that hangs would execute both when it recovers.
  */
 async function retry(
   { clock, leaseMs }: Config,
@@ -107,8 +107,8 @@ async function retry(
 }
 
 /**
- * Returns the call that may still settle, if `error` means that its deadline has passed. Only the call is kept, because
- * the error's stack would keep the delivery in memory.
+ * Returns the call that missed its deadline but may still settle, if `error` reports one. Only the call is kept,
+ * because the error's stack would keep the delivery in memory.
  */
 const pendingOf = (error: unknown): Promise<unknown> | undefined =>
   error instanceof DeadlineError ? error.pending : undefined;

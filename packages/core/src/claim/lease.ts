@@ -5,8 +5,8 @@ import { callStore, type Claim } from "./store-call.js";
  * Keeps the lease of a running handler alive until `maxRunMs`, with one timer for three deadlines: the next extension,
  * the end of the lease and the handler's timeout. The first extensions after 60 s and 5 min, and the last extension,
  * call `onLong`. A lease that has ended is still extended: unless another receiver has claimed the record, this regains
- * the lease, so that no other run can start. The caller records the loss in `onLost`, and calls the returned function
- * when the handler has settled.
+ * the lease, so that no other run can start. `onLost` must record the loss. The caller calls the returned function when
+ * the handler has settled.
  */
 export function keepLease(
   config: Config,
@@ -56,7 +56,7 @@ export function keepLease(
 
   const schedule = () => {
     const next = Math.min(timeoutAt, extendAt, claim.held ? claim.leaseEndsAt : Infinity);
-    // Timers may fire up to a millisecond early by this clock, so the delay is at least 1 ms.
+    // A timer may fire up to 1 ms early by this clock. `tick` then schedules it again, with a delay of at least 1 ms.
     const delayMs = Math.max(Math.ceil(next - clock.monotonic()), 1);
     if (next < Infinity) cancel = clock.after(delayMs, tick);
   };

@@ -9,8 +9,8 @@ import type {
 } from "../store.js";
 
 /**
- * The right to run an event's handler, requested from the store. Holds no reference to the
- * delivery, which it may outlive.
+ * The right to run an event's handler, requested from the store. It may outlive the delivery, so it holds no reference
+ * to it.
  */
 export interface Claim {
   /** The record's key, 32 hex digits. */
@@ -25,7 +25,8 @@ export interface Claim {
    */
   leaseEndsAt: number;
   /**
-   * Whether the store has granted the claim and the run has held its lease since. False again once the run closes it.
+   * Whether the store has granted the claim and the run has held its lease since. False again once the run closes the
+   * claim.
    */
   held: boolean;
 }
@@ -40,7 +41,7 @@ interface Results {
 /** The part of a request that only some operations have. */
 type Extra = Partial<Pick<ReleaseRequest, "to"> & Pick<ClaimRequest, "takeParked">>;
 
-/** Calls the store for a claim, within the operation's deadline. */
+/** Makes a store call for a claim, within the deadline of the operation. */
 export function callStore<Operation extends keyof Results>(
   { clock, store, storeTimeouts, leaseMs, retainMs }: Config,
   { key, token, lineage }: Claim,

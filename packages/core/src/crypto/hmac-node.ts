@@ -26,7 +26,7 @@ export const fingerprint: Fingerprint = (data) => {
   return expected.toString("latin1", 0, 32);
 };
 
-/** The minimum length, in bytes, of a key that cannot be guessed from its fingerprint. */
+/** The minimum length of a key whose fingerprint is printed, in bytes: a shorter key could be guessed from it. */
 const shortestLabeled = 24;
 
 export const describeKeys: DescribeKeys = (keys, now, body, signature, scheme) => {

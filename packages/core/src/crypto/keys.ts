@@ -28,7 +28,7 @@ export interface KnownSecret {
 }
 
 export interface SecretReader {
-  /** Returns the active secrets, at least one; throws or rejects if there are none. */
+  /** Returns the active secrets, at least one. Throws or rejects if there are none or they cannot be read. */
   readonly read: () => MaybePromise<readonly KnownSecret[]>;
   /** Returns the secrets that were parsed last, including those that have expired. */
   readonly known: () => readonly KnownSecret[];
@@ -46,8 +46,8 @@ export function secretReader(source: SecretSource, clock: Clock, scheme?: Scheme
   let last: readonly unknown[] | undefined;
   const copyOf = (key: SecretKey) => known.find((secret) => secret.key === key)?.bytes;
   const active = (secrets: Secrets) => {
-    // A list may be changed in place, so its values are compared. Keys passed when the receiver was built are
-    // compared by identity, because their owner may have wiped their bytes since.
+    // A list may be changed in place, so its values are compared with those read before. Keys that were passed as an
+    // option are compared by identity, because their owner may have wiped their bytes since.
     const values = listOf(secrets).flatMap(({ id, key, expiresAt = Infinity }) => [
       id,
       isFunction ? `${typeof key} ${String(key)}` : key,

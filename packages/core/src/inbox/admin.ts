@@ -45,8 +45,8 @@ export interface InboxQuery {
   /** Lists only events of this type. Default: all. */
   readonly type?: string | undefined;
   /**
-   * Lists only jobs after the job with this id. Default: from the start. An engine without cursors refuses an id that
-   * is no longer in the list (`invalid_option`).
+   * Lists only jobs after the job with this id. Default: from the start. A queue may refuse an id that is no longer in
+   * the list (`invalid_option`).
    */
   readonly after?: string | undefined;
   /** The maximum number of jobs to return, from 0. Default: all. */
@@ -68,8 +68,8 @@ export interface ReleaseOptions {
 }
 
 /**
- * The operations that an inbox offers to operators. `id` is the queue's own id of a job. Each call to its server
- * rejects with a `WebhookError` `queue_unavailable` if the server does not reply within 10 s.
+ * The operations that an inbox offers to operators. `id` is the queue's own id of a job. A method rejects with a
+ * `WebhookError` `queue_unavailable` if the queue's server does not reply to one of its calls within 10 s.
  */
 export interface InboxAdmin {
   stats(): Promise<InboxStats>;
@@ -91,8 +91,9 @@ export interface InboxAdmin {
    */
   discard(id: string, reason: string): Promise<boolean>;
   /**
-   * Runs dead letters again at a limited rate. Each released job gets all its attempts again. Resolves to the number of
-   * released jobs, and of those among them that have failed again, whether they wait for another attempt or are dead.
+   * Runs dead letters again at a limited rate. Each released job gets all its attempts again. Resolves to `released`,
+   * the number of released jobs, and `failedAgain`, the number of these jobs that have failed again, whether they are
+   * `delayed` or `dead` now.
    */
   release(
     options: ReleaseOptions,

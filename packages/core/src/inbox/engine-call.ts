@@ -82,8 +82,8 @@ export function shared<Value>(
 }
 
 /**
- * The shortest time between two reads of {@link roomGuard}, in milliseconds: usually, and while there is too little
- * space.
+ * The minimum times between two reads of {@link roomGuard}, in milliseconds: the usual time, and the time while there
+ * is too little space.
  */
 const [readEveryMs, readSoonMs] = [5_000, 500];
 

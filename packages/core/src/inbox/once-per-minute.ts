@@ -1,7 +1,7 @@
 import { linePauseMs } from "../lib/times.js";
 import { errorText } from "./error-text.js";
 
-/** The maximum number of messages that {@link oncePerMinute} passes in a minute. */
+/** The maximum number of errors that {@link oncePerMinute} passes in a minute. */
 const mostMessages = 100;
 
 /** Matches the parts that vary between messages with the same cause, such as worker ids and counts. */
@@ -16,9 +16,10 @@ async function quietly(report: (error: unknown) => unknown, error: unknown): Pro
 }
 
 /**
- * Returns a function that passes an error to `report`, unless an error with the same message, except for its
- * numbers and UUIDs, was passed within the last minute: a worker whose server is down or full may emit thousands of
- * errors per second. It passes at most 100 messages in a minute and never throws: errors of `report` are ignored.
+ * Returns a function that passes an error to `report`, unless it has passed one with the same message within the last
+ * minute. Messages that differ only in numbers or UUIDs count as the same. This keeps the log short: a worker whose
+ * server is down or full may emit thousands of errors per second. The function passes at most 100 errors in a minute.
+ * It never throws: errors of `report` are ignored.
  *
  * @example
  * ```ts

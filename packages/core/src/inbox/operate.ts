@@ -9,7 +9,7 @@ import { wait } from "./run-job.js";
 
 const states: readonly unknown[] = ["ready", "delayed", "active", "dead"] satisfies InboxState[];
 
-/** Asserts that an option is a whole number from `least`, Infinity or absent. */
+/** Asserts that an option is undefined, Infinity or a whole number of at least `least`. */
 function assertCount(value: number | undefined, option: string, least: number): void {
   const isCount = value === undefined || value === Infinity || Number.isSafeInteger(value);
   assertValid(
@@ -82,10 +82,10 @@ const countEveryMs = 200;
  * For queues: runs dead letters again, one after another, at the rate in `options`, until none is left, the limit is
  * reached, too many have failed again, or the signal is aborted.
  *
- * @param letters returns the dead letters of this type that exist at the start, oldest first. Letters that die again
- *   are not included
+ * @param letters returns the dead letters of this type that exist at the start, oldest first; without those that die
+ *   again after their release
  * @param countFailed returns how many of the released jobs have failed again
- * @throws ConfigError for the same reasons as {@link assertRelease}
+ * @throws ConfigError (as a rejection) for the same reasons as {@link assertRelease}
  *
  * @example
  * ```ts
@@ -131,7 +131,7 @@ export async function releaseLetters(
 
 /**
  * For queues: returns the members of an entry that come from the data of its job. The data may be anything, because
- * another application may have stored them.
+ * another application may have stored it.
  *
  * @param storedAt when the job was stored, in epoch milliseconds; replaces a missing `receivedAt`
  *

@@ -17,13 +17,13 @@ export interface RetryOptions {
   readonly mostMs?: number | undefined;
 }
 
-/** The limits of an engine, if they are narrower than those of {@link RetryOptions}. */
+/** The limits that an engine sets for {@link RetryOptions}, if they are narrower than those stated there. */
 export interface RetryLimits {
-  /** The maximum number of attempts. Default 1,000. */
+  /** The maximum of `limit`. Default 1,000. */
   readonly attempts?: number | undefined;
-  /** The shortest delay, in milliseconds. Default 1. */
+  /** The minimum of `firstMs`, in milliseconds. Default 1. */
   readonly leastMs?: number | undefined;
-  /** The longest delay, in milliseconds. Default 86,400,000. */
+  /** The maximum of `firstMs` and `mostMs`, in milliseconds. Default 86,400,000. */
   readonly mostMs?: number | undefined;
 }
 

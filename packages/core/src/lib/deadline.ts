@@ -24,8 +24,8 @@ export class DeadlineError extends Error {
 }
 
 /**
- * A signal that is created on first use: an AbortController costs more than a claim in the memory
- * store. Its reason is an Error with a `code`.
+ * A signal that is created on first use: an AbortController costs more than a claim in the memory store. The reason of
+ * its abort is an Error with a `code`.
  */
 export class LazySignal implements DeadlineCall {
   declare unsent?: Error | undefined;

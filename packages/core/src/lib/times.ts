@@ -3,8 +3,8 @@ export const retryLaterMs = 5_000;
 /** The deadline of a secret function, in milliseconds. */
 export const secretDeadlineMs = 1_500;
 /**
- * The first and the longest pause between attempts to complete or release a claim, in milliseconds. Each pause is twice
- * the one before it, less a random part.
+ * The first and the longest pause between attempts to complete or release a claim, in milliseconds. The pauses double,
+ * and a random part of up to half is subtracted from each.
  */
 export const firstPauseMs = 500;
 export const longestPauseMs = 8_000;

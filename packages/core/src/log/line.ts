@@ -31,7 +31,7 @@ export type Write = (line: Line, omitted: number) => unknown;
 
 const mostKeys = 100;
 
-/** Returns the function that prints the lines of a receiver. Limits lines with a key to one per key and minute. */
+/** Returns the function that prints the lines of a receiver. */
 export function linePrinter(clock: Clock, write: Write): Print {
   const printed = new Map<string, { readonly at: number; omitted: number }>();
   return (code, ownKey, make) => {
@@ -41,8 +41,8 @@ export function linePrinter(clock: Clock, write: Write): Print {
     if (!isKnown && printed.size >= mostKeys) {
       for (const [old, { at }] of printed) if (now - at >= linePauseMs) printed.delete(old);
     }
-    // Beyond `mostKeys`, all new keys of a code share one limit, so that a sender that varies its texts cannot flood
-    // the log.
+    // Once there are `mostKeys` keys, all new keys of a code share one limit, so that a sender that varies its texts
+    // cannot flood the log.
     const key = isKnown || printed.size < mostKeys ? ownKey : code;
     const last = printed.get(key);
     if (last && now - last.at < linePauseMs) {
@@ -65,7 +65,7 @@ export function lineWriter(
     const { level, code, message = "", advice = "", facts = {} } = line;
     const details = printable(message);
     const { deliveryId, type } = facts;
-    // The number is converted, because a store may count runs in a BigInt, which JSON refuses.
+    // The run is converted to a number, because a store may count runs in a BigInt, which JSON refuses.
     // oxlint-disable-next-line typescript/no-unnecessary-type-conversion
     const run = facts.run && Number(facts.run);
     const parts = [
@@ -103,8 +103,8 @@ function callerOf(logger: Logger): (level: Level, text: string, fields: LogField
 }
 
 /**
- * Returns the text of an error, with its stack and its causes, up to `depth` levels of them. Line breaks in messages
- * are escaped like all control characters, so that a sender's text cannot imitate a line.
+ * Returns the text of an error with its stack, followed by its causes and their causes, up to `depth` levels deep. Line
+ * breaks in messages are escaped like all control characters, so that a sender's text cannot imitate a log line.
  */
 function describeFully(error: unknown, depth = 3): string {
   const message = describe(error);
@@ -122,8 +122,8 @@ function describeFully(error: unknown, depth = 3): string {
 }
 
 /**
- * Cuts external text to 500 characters and escapes everything except printable ASCII. `%` is escaped too,
- * because some loggers replace it with the fields.
+ * Cuts external text to 500 characters and escapes everything except printable ASCII. `%` is escaped too, because some
+ * loggers replace `%s` and similar text with the fields.
  */
 const printable = (text: string) =>
   text

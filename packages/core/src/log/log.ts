@@ -9,7 +9,8 @@ import { linePrinter, type Level, type Print, type Write } from "./line.js";
 
 /**
  * The level of each outcome's line. Of the outcomes without a level, `processed` and `enqueued` are logged only with
- * `logProcessed`, `handler_failed` and `parked` have other functions of `Log`, and the rest are not logged.
+ * `logProcessed`. `handler_failed` and `parked` have no line here: `handlerError` and `dropped` log the errors. The
+ * rest are not logged.
  */
 export const levels: Readonly<Record<OutcomeCode, Level | undefined>> = {
   processed: undefined,
@@ -60,7 +61,7 @@ type SomeFacts = Partial<DeliveryFacts>;
 export interface Log {
   /** Records that a delivery was verified, and the id of its subscription if it has one. */
   readonly verified: (subscriptionId: string | undefined) => void;
-  /** Prints the line of an outcome. `hint` is the problem and its fix in this case. */
+  /** Prints the line of an outcome. `hint` describes the problem of this delivery. */
   readonly outcome: (code: OutcomeCode, hint: Hint, facts: SomeFacts) => void;
   /** Prints the line of a warning. */
   readonly warning: (code: Warning, facts: SomeFacts, error?: unknown) => void;
@@ -109,9 +110,9 @@ export function createLog(
       if (!level) return;
       const { type = "" } = facts;
       if (code === "ignored") return ignored(type, facts);
-      // Lines whose hints may vary share the limit of their code: a stranger can choose the hint of an unverified
-      // request, and a server may put a request id into each of its errors. A store call that reached its deadline has
-      // a limit of its own, so that the store's error can still be logged in the same minute.
+      // Lines whose hints may vary share the limit of their code: anyone can vary the hint of an unverified request,
+      // and a server may put a request id into each of its errors. A store call that reached its deadline has a limit
+      // of its own, so that the store's error can still be logged in the same minute.
       const isVerified = facts.deliveryId !== undefined;
       const isForeign =
         !isVerified ||
@@ -142,7 +143,8 @@ export function createLog(
     handlerError(error, facts) {
       const { cause, retryAfterMs } = Object(error) as Partial<RetryError>;
       const code = "handler_failed";
-      // A RetryError without a number is printed in full: its message states the mistake, its stack the place.
+      // A RetryError without a number is printed in full: its message states the mistake, and its stack shows where it
+      // was made.
       if (codeOf(error) === "retry_error" && !Number.isNaN(retryAfterMs)) {
         const message = `${describe(error)}${cause ? `: ${describe(cause)}` : ""}`;
         print(code, undefined, () => ({ level: "warn", message, facts }));

@@ -11,7 +11,7 @@ const states = new Set<unknown>([undefined, "running", "failed", "parked", "done
 /** The maximum number of records that one store call reads. */
 const batch = 1_000;
 
-/** Reads the states of records, without changing them. */
+/** Resolves to the states of the targets' records, without changing them. */
 export async function peek(
   config: Config,
   targets: readonly ForgetTarget[],
@@ -24,7 +24,7 @@ export async function peek(
     const some = targets.slice(start, start + batch);
     const keys = await Promise.all(Array.from(some, (target) => targetKey(config, target)));
     const result = await operatorCall(config, "peek", (call) => store.peek?.(keys, call));
-    // A third-party store may return anything. The result is checked, because a wrong state would hide a lost event.
+    // A third-party store may return anything. The result is checked, because a wrong state could hide a lost event.
     const isValid =
       Array.isArray(result) &&
       result.length === keys.length &&

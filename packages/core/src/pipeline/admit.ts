@@ -12,8 +12,8 @@ import { endWith, type Ending } from "./ending.js";
 import { headerLookup } from "./header-lookup.js";
 
 /**
- * Stage 1: checks the method and the headers before it reads the body, so that an unsigned request costs no memory.
- * Then it reads the body, up to `maxBodyBytes`.
+ * Stage 1: checks the method and the headers before it reads the body, so that no memory is spent on the body of an
+ * unsigned request. Then it reads the body, up to `maxBodyBytes`.
  */
 export function admit(state: UndecodedDelivery): MaybePromise<Ending | undefined> {
   const { method, headers } = state.delivery;
@@ -22,7 +22,7 @@ export function admit(state: UndecodedDelivery): MaybePromise<Ending | undefined
   if (method !== "POST") return endWith("method_not_allowed");
 
   // A body that may be compressed is refused: some frameworks decompress it and some do not, but the signature covers
-  // only one of the two forms. A character or transfer encoding, which some senders put here, is accepted.
+  // only one of the two forms. Some senders put a character or transfer encoding into this header; it is accepted.
   if (!/^\s*(?:identity|none|utf-?8|[78]bit|binary|)\s*$/i.test(header("content-encoding"))) {
     return endWith("encoding_unsupported");
   }
@@ -31,8 +31,8 @@ export function admit(state: UndecodedDelivery): MaybePromise<Ending | undefined
   if (declaredBytes > maxBodyBytes) return endWith("body_too_large");
 
   const inspection = (scheme?.inspect ?? inspect)(header, state.context.receivedAt);
-  // A scheme of another package may return a promise, although its type forbids that. `andThen` handles its rejection,
-  // which would otherwise end the process.
+  // A scheme of another package may return a promise, although its type forbids that. `andThen` awaits it, because an
+  // unhandled rejection would end the process.
   return andThen(inspection, ({ problem, hint, claim }) => {
     if (problem) return endWith(problem, hint);
     state.signature = claim;

@@ -24,8 +24,8 @@ export function decode(state: UnroutedDelivery): MaybePromise<Ending | undefined
     const { code, hint, deliveryId, body: event = body, reply } = identified;
     state.reply = reply;
     if (code) return endWith(code, hint);
-    // A scheme of another package may return a promise as the id, although its type forbids that. `andThen` handles its
-    // rejection, which would otherwise end the process.
+    // A scheme of another package may return a promise as the id, although its type forbids that. `andThen` awaits it,
+    // because an unhandled rejection would end the process.
     return andThen(
       deliveryId,
       (id) => (event && setDeliveryId(state, id)) ?? readEvent(state, event),

@@ -10,8 +10,8 @@ export function setDeliveryId(
   state: UndecodedDelivery,
   id: string | undefined,
 ): Ending | undefined {
-  // A scheme may return any value. It is not converted to text, because objects with the same text would share a
-  // record.
+  // A scheme may return any value. It is not converted to text, because different objects with the same text would
+  // share a record.
   if (!isFilled(id)) return endWith("delivery_id_missing");
   if (!deliveryIdPattern.test(id)) return endWith("delivery_id_malformed");
   state.context.deliveryId = id;

@@ -80,8 +80,8 @@ export class DeliveryState {
   }
 
   /**
-   * Returns an ending while `maxConcurrent` other deliveries are pending, unless `resume` runs this one. Its
-   * `Retry-After` is random, which spreads the senders' retries.
+   * Returns an ending while `maxConcurrent` other deliveries are pending, unless `resume` runs this one. The
+   * `Retry-After` of the ending is random, which spreads the senders' retries.
    */
   limit(): Ending | undefined {
     return !this.isResumed && this.#pending.isFull()
@@ -107,7 +107,8 @@ export class DeliveryState {
     const pending = this.#pending;
     const part = this.#work;
     pending.begin(part);
-    // The callback holds no reference to the delivery, because the retries of a store call may last up to one lease.
+    // The callback holds no reference to the delivery. Otherwise, the retries of a store call would keep the delivery
+    // in memory for up to one lease.
     const ended = () => pending.end(part);
     work.then(ended, ended);
     this.keepAlive(work);
@@ -144,7 +145,8 @@ export class DeliveryState {
   }
 
   /**
-   * Returns the outcome, after logging it and reporting it to `observe`. Ends the response's part of the pending work.
+   * Returns the outcome, after logging it and reporting it to `observe`. In the phase `answered`, also ends the
+   * response's part of the pending work.
    */
   end(phase: DeliveryReport["phase"], ending: Ending): Outcome {
     const { config, context } = this;
@@ -181,8 +183,8 @@ export type Facts = { -readonly [Fact in keyof DeliveryFacts]: DeliveryFacts[Fac
 };
 
 /**
- * The handler's context: own fields for the facts, which the outcome and the report copy, and getters
- * for values that are created on first use.
+ * The handler's context: own fields for the facts, which the outcome and the report copy, and getters for the other
+ * values, which neither needs.
  */
 export class Context extends LazySignal {
   readonly receivedAt: number;

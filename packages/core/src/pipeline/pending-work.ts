@@ -72,7 +72,7 @@ export function trackWork(clock: Clock, mostDeliveries: number): PendingWork {
       try {
         await withDeadline(clock, deadlineMs, "drain", whenIdle);
       } catch {
-        // The deadline has passed, which the returned number shows.
+        // The deadline has passed. The returned number shows whether deliveries are still pending.
       }
       drains -= 1;
       clearInterval(keepAlive);

@@ -70,8 +70,9 @@ export function run(state: DeliveryState): MaybePromise<Ending> {
   }
 
   /**
-   * Resolves to the ending for an error of the handler or its schema. Passes the error to `onError` of `resume` first,
-   * then to `onParked` or, unless the event is invalid, to `onHandlerError`.
+   * Resolves to the ending for an error of the handler or its schema. Passes the error to `onError` of `resume`, then
+   * to `onParked` if it is permanent, otherwise to `onHandlerError` unless the schema rejected the event. An error of
+   * `onParked` is passed to `onError` and `onHandlerError` too.
    */
   async function endingOf(error: unknown): Promise<Ending> {
     let problem = error;
@@ -95,7 +96,8 @@ export function run(state: DeliveryState): MaybePromise<Ending> {
 
   function close(ending: Ending): MaybePromise<Ending> {
     stopLease?.();
-    // Checks the lease again: a handler that blocked the event loop may have outlived it before a timer could fire.
+    // Checks the lease again: a handler that blocked the event loop may have outlived its lease before the lease's
+    // timer could fire.
     state.checkLease();
     claim.held = false;
     const to = releasedTo(ending, state.options?.isLast === true);

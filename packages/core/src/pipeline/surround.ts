@@ -4,7 +4,8 @@ import type { MaybePromise } from "../store.js";
 /**
  * Calls `around` with a function `run`. `run` calls `start`, which runs the handler or stores the delivery, at most
  * once and never after `around` has ended. The result settles once `around` and `start` have settled, and succeeds only
- * if both do. Otherwise, a missing `return` would acknowledge an event before it is handled or stored.
+ * if both do. If the result depended on `around` alone, a missing `return` in it would acknowledge an event before the
+ * event is handled or stored.
  */
 export function surround(
   start: () => unknown,

@@ -3,12 +3,15 @@ import { enqueueOf, type StoreInQueue } from "./queued-handler.js";
 import { isObject } from "../lib/is-object.js";
 import { assertOption } from "../texts/assert.js";
 
-/** Handlers by key. Their events are `unknown` here, because the type of `createReceiver` has checked them. */
+/**
+ * Handlers by key. Their events are `unknown` here, because TypeScript has checked them where `createReceiver` is
+ * called.
+ */
 export type RouteTable = Readonly<Record<string, Handler<unknown> | undefined>>;
 
 /**
- * Handlers separated by the kind of key, in Maps. The type of an event may be any text: `email.*` must not find a
- * pattern, and `constructor` must not find a member of `Object.prototype`.
+ * Handlers separated by the kind of key, in Maps, because the type of an event may be any text: the type `email.*` must
+ * not find a pattern, and `constructor` must not find a member of `Object.prototype`.
  */
 export interface Routes {
   readonly exact: ReadonlyMap<string, Handler<unknown>>;

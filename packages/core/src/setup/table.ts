@@ -7,8 +7,8 @@ export type Complete<Options> = {
 };
 
 /**
- * A row for each option: a function that returns the default, the check of a value, and the limits of a number. It
- * receives the options of the rows above it, and the value that was passed.
+ * A row for each option: a function that returns the default, the check of a value, and the limits of a number. The
+ * function receives the options of the rows above its own, and the value that was passed.
  */
 export type OptionTable<Options> = {
   readonly [Name in keyof Options]-?: (
@@ -40,7 +40,7 @@ export function readOptions<Options>(
   table: OptionTable<Options>,
   path = "",
 ): Options {
-  // Names are checked first, because a misspelled option would otherwise be reported as a missing one.
+  // Names are checked first, because a misspelled option could otherwise be reported as a missing one.
   assertOptions(options, Object.keys(table), path);
   const resolved: Record<string, unknown> = {};
   for (const [name, row] of Object.entries(table as unknown as OptionTable<Fields>)) {

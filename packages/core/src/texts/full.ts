@@ -168,7 +168,7 @@ function keyProblem(key: unknown): string {
 
 type ReadSecret = Secret & { readonly bytes: Uint8Array };
 
-/** Returns whether `value` is a list of parsed keys. A list that was passed in place of one key is not. */
+/** Returns whether `value` is a list of parsed keys. A list that was passed in place of one key does not count. */
 const isReadList = (value: unknown): value is readonly ReadSecret[] =>
   Array.isArray(value) && value.every((secret) => isObject(secret) && "bytes" in secret);
 

@@ -1,6 +1,6 @@
 import type { OutcomeCode, Warning } from "../outcome.js";
 
-/** The codes that are not logged, or whose log lines state the cause and the fix of the specific case. */
+/** The codes that are not logged, or whose log lines describe the specific case instead. */
 type OtherCode =
   | "processed"
   | "enqueued"
