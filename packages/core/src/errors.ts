@@ -12,11 +12,12 @@ const brand = Symbol.for("svc-webhooks.error");
  * - `not_sent`: a store throws it if it did not send a call, for example because its client has no connection. The
  *   receiver then has no claim to release.
  * - `handler_failed`: a store's `complete` throws it if the work of a run failed although its handler resolved.
- * - `invalid_delivery`: `parseDelivery` throws it for a value that `serializeDelivery` did not return.
+ * - `invalid_delivery`: `parseDelivery` throws it for a value that does not have the form that `serializeDelivery`
+ *   writes.
  * - `store_timeout`: `forget` and `peek` reject with it if the store does not reply within `storeTimeouts.release`.
  * - `not_newest_first`, `unreadable_list`, `clock_behind`, `missing_body`: `reconcile` rejects a list of deliveries
  *   that it cannot compare.
- * - `invalid_job`: `runJob` reports it for the data of a job that an inbox did not write.
+ * - `invalid_job`: `runJob` reports it for the data of a job that does not have the form that an inbox writes.
  */
 export class WebhookError<Code extends string = string> extends Error {
   override readonly name: string = "WebhookError";
@@ -65,8 +66,8 @@ export type ConfigErrorCode =
   /** A value has the wrong type or is outside its range. */
   | "invalid_option"
   /**
-   * A signing secret is not usable, for example because it is empty, duplicated, expired, in quotes, a placeholder,
-   * surrounded by white space or not well-formed text.
+   * A signing secret is not usable, for example because it is empty, duplicated, a placeholder, in quotes, surrounded
+   * by white space, or not well-formed text, or because all secrets have expired.
    */
   | "invalid_secret"
   /** `on` is empty, a key has a misplaced `*`, or a handler is not a function. */

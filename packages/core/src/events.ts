@@ -13,8 +13,8 @@ export interface Fields {
 
 /**
  * An event whose type `events` does not list. No part of it has been validated. A field that is optional in a listed
- * event has the same type here, so it can be read from a union of both after `event.type === "email.sent"`. A field
- * that a listed event requires is `never`; read it with {@link fields}.
+ * event has a compatible type here, so that code can read it from a union of both after `event.type === "email.sent"`.
+ * A field that is required in each listed event that has it is `never`; read it with {@link fields}.
  */
 export type UnknownEvent<Listed = never> = Fields & { readonly type: string } & {
   readonly [Field in Exclude<FieldOf<Listed>, "type">]: Unvalidated<ValueOf<Listed, Field>>;

@@ -94,8 +94,8 @@ function createHeads(): Readonly<Record<RecordState, DeliveryRecord>> {
 
 /**
  * Removes the oldest record of each ring if it has expired, and returns the record to evict next, if any. Of the
- * running records, only the oldest is checked for a dead lease. Receivers that share a store should therefore have the
- * same `leaseMs`.
+ * running records, only the oldest is checked for a dead lease: its lease ends first, provided that all receivers of
+ * the store have the same `leaseMs`.
  */
 function evictable(
   rings: readonly DeliveryRecord[],

@@ -8,7 +8,7 @@ import type { Scheme } from "./scheme.js";
 import type { SecretSource } from "./secrets.js";
 import type { DeliveryStore } from "./store.js";
 
-/** The value that identifies an event: deliveries with the same value are duplicates. */
+/** The kind of value that identifies an event. Deliveries with the same value are duplicates. */
 export type DedupeBy = "delivery" | "event" | "body";
 
 /**
@@ -59,9 +59,9 @@ export interface CommonOptions {
   readonly store?: DeliveryStore | undefined;
 
   /**
-   * The value that identifies an event: deliveries with the same value are duplicates. `"delivery"` (default): the
-   * unsigned delivery id. `"event"`: the event's type and its signed id, which `eventId` returns. `"body"`: the bytes
-   * of the body. Errors: `invalid_option`, `missing_event_id`.
+   * The kind of value that identifies an event. Deliveries with the same value are duplicates. `"delivery"` (default):
+   * the unsigned delivery id. `"event"`: the event's type and its signed id, which `eventId` returns. `"body"`: the
+   * bytes of the body. Errors: `invalid_option`, `missing_event_id`.
    */
   readonly dedupeBy?: DedupeBy | undefined;
 

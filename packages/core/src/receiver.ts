@@ -42,8 +42,8 @@ export interface Receiver {
   readonly receive: (delivery: Delivery, options?: ReceiveOptions) => Promise<Outcome>;
 
   /**
-   * Receives a web-standard `Request`, so that `export default receiver` is a server on Workers, Bun and Deno. Never
-   * rejects.
+   * Receives a web-standard `Request` and resolves to its `Response`, so that `export default receiver` is a server on
+   * Workers, Bun and Deno. Never rejects.
    */
   readonly fetch: (
     request: Request,

@@ -37,8 +37,8 @@ export interface ReconcileOptions<Item> {
   /** The receiver of these deliveries. Its store needs `peek`. */
   readonly receiver: Pick<Receiver, "peek">;
   /**
-   * Deliveries that were created since this time are compared. It must be in the past, by less than `retainMs`: records
-   * are not kept longer, so older handled deliveries would be reported as lost.
+   * Deliveries that were created since this time are compared. The time must be in the past, but less than `retainMs`
+   * ago: records are not kept longer, so older handled deliveries would be reported as lost.
    */
   readonly since: Date;
   /**

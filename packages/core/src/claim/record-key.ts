@@ -18,7 +18,7 @@ export function recordKey(
   { deliveryId, type, eventId, bytes }: Identity,
 ): MaybePromise<Pick<Claim, "key" | "lineage">> {
   // Senders choose these texts, so they are hashed to a fixed length. The name's length marks where the name ends, so
-  // that no other name and id result in the same text.
+  // that different pairs of name and id never result in the same text.
   const hashed = (by: string, id: string) => fingerprint(`${by} ${name.length} ${name} ${id}`);
 
   return andThen(hashed("delivery", deliveryId), (lineage) => {

@@ -4,8 +4,8 @@ import type { MaybePromise } from "../store.js";
 // `#hmac` is the file that implements these types and `ImportHmac` for the current platform.
 
 /**
- * Returns the first 128 bits of the SHA-256 hash as 32 hex digits. It is short, because a store keeps one per record.
- * A string is encoded as UTF-8.
+ * Returns the first 128 bits of the SHA-256 hash as 32 hex digits: not the whole hash, because a store keeps one per
+ * record. A string is encoded as UTF-8.
  */
 export type Fingerprint = (data: string | Uint8Array) => MaybePromise<string>;
 

@@ -81,8 +81,8 @@ export interface InboxAdmin {
   /** Resolves to the job, or to undefined if there is none. */
   get(id: string): Promise<InboxEntry | undefined>;
   /**
-   * Runs a dead letter again, with its attempts counted from zero, or runs a delayed job immediately. Resolves to false
-   * for any other job.
+   * Runs a dead letter again, with its attempts counted from zero, or makes a delayed job ready immediately. Resolves
+   * to false for any other job.
    */
   retry(id: string): Promise<boolean>;
   /**

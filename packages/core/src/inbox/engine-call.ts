@@ -93,6 +93,7 @@ const [readEveryMs, readSoonMs] = [5_000, 500];
  * them itself.
  *
  * @param read returns the free space, in bytes. Called at most every 5 s, or every 500 ms while there is too little
+ *   space
  * @param least returns the space to keep free, in bytes
  * @param text the cause and its fix, in whole sentences
  * @returns a function that receives the size of each job, in bytes. It throws or rejects with a `WebhookError`

@@ -6,7 +6,7 @@ import type { EnqueueContext } from "../setup/queued-handler.js";
 /** A verified delivery in the form that a queue stores as JSON. */
 export interface InboxJob {
   readonly v: 1;
-  /** The `idempotencyKey` of the event, 32 hex digits. Use it as the id of the job, so that the queue refuses copies. */
+  /** The `idempotencyKey` of the event, 32 hex digits. Use it as the job's id, so that the queue refuses copies. */
   readonly key: string;
   /** The type of the event, for lists and metrics, with U+FFFD in place of control characters and lone surrogates. */
   readonly type: string;
@@ -14,7 +14,7 @@ export interface InboxJob {
   readonly deliveryId: string;
   /** When the delivery arrived, in epoch milliseconds. */
   readonly receivedAt: number;
-  /** The sender's own headers. */
+  /** The headers that a stored delivery keeps. */
   readonly headers: StoredDelivery["headers"];
   /** The exact body as text, so that the queue's dashboard shows the event; see `base64` for the exception. */
   readonly body: string;
@@ -95,7 +95,7 @@ export function traceOf(context: DeliveryContext): string | undefined {
 /**
  * Returns the delivery that a job stores.
  *
- * @throws WebhookError `invalid_job` if the job was not made by an inbox, or was changed since
+ * @throws WebhookError `invalid_job` if `job` does not have the form that an inbox writes
  */
 export function deliveryOf(job: unknown): StoredDelivery {
   const { v, key, headers, body, base64, trace } = Object(job) as Partial<InboxJob>;

@@ -79,8 +79,8 @@ export function assertRelease(options: ReleaseOptions): void {
 const countEveryMs = 200;
 
 /**
- * For queues: runs dead letters again, one after another, at the rate in `options`, until none is left, the limit is
- * reached, too many have failed again, or the signal is aborted.
+ * For queues: runs dead letters again, one after another, at the rate in `options`, until none is left, `limit` is
+ * reached, `stopAfter` jobs have failed again, or `signal` is aborted.
  *
  * @param letters returns the dead letters of this type that exist at the start, oldest first; without those that die
  *   again after their release
@@ -205,7 +205,8 @@ export function assertPartition(partition: unknown): asserts partition is string
 }
 
 /**
- * For queues: asserts that an option is a valid queue name. `<name>.dead` is reserved for its dead letters.
+ * For queues: asserts that an option is a valid queue name. `<name>.dead` is reserved for the dead letters of the queue
+ * `<name>`.
  *
  * @throws ConfigError `invalid_option`
  *

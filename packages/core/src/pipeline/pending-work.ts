@@ -26,8 +26,8 @@ export interface PendingWork {
 
 /**
  * Creates the counters of pending work. Keeping the deliveries in a Set instead would cost more (28 instead of 12 µs
- * per delivery): V8 links each table that a Set has outgrown to the next, so most deliveries stay in memory until a
- * full garbage collection.
+ * per delivery): V8 links each table that a Set has outgrown to its successor, so most deliveries stay in memory until
+ * a full garbage collection.
  */
 export function trackWork(clock: Clock, mostDeliveries: number): PendingWork {
   let deliveries = 0;

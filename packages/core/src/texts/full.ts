@@ -124,7 +124,7 @@ function kindOf(value: unknown): string {
   if (value === "") return "empty";
   if (typeof value !== "object") return `a ${typeof value}`;
   if (isPromise(value)) return "a promise, which must be awaited";
-  // This is checked before options, because Node's requests have an `on`.
+  // This is checked before the case of options, because Node's requests have an `on` too.
   if ("headers" in value || "req" in value) return "a request: `webhooks` itself was mounted";
   if ("secret" in value || "on" in value) return "an options object";
   // `@svc-webhooks/client` returns secrets in such an object.
