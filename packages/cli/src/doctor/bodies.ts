@@ -38,8 +38,8 @@ export const sentEmail = {
 } as const;
 
 /**
- * Returns the functions that create the bodies of events of one type. Whatever the type, the events have the data of an
- * `email.sent` event, which a handler may require.
+ * Returns the functions that create the bodies of events of one type. Whatever the type, the events contain the data of
+ * an `email.sent` event, because a handler may require data.
  *
  * @param sender the sender whose format the bodies have. Default: the service
  */

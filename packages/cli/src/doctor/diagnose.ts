@@ -19,8 +19,8 @@ export interface DiagnoseOptions {
   /** The sender whose scheme signs the deliveries. Default: the service. */
   readonly scheme?: Sender | undefined;
   /**
-   * The event type of the deliveries. Default: `svc-webhooks.doctor`, which no sender sends. If an svc-webhooks
-   * receiver ignores any other type, that is a finding.
+   * The event type of the deliveries. Default: `svc-webhooks.doctor`, which no sender sends. With any other type, it is
+   * a finding if an svc-webhooks receiver ignores the first delivery.
    */
   readonly event?: string;
   /** How long the receiver may take to respond to each request, in milliseconds. */
@@ -35,7 +35,7 @@ export interface Diagnosis extends Examination {
 }
 
 /**
- * Sends forged and genuine deliveries to a receiver, and finds its mistakes.
+ * Sends genuine and forged deliveries to a receiver, and resolves to the problems that they reveal.
  *
  * @throws ConfigError (as a rejection) `invalid_secret` for a secret that a receiver would refuse, or that
  *   cannot sign for `scheme`; after an abort, the reason of `signal`

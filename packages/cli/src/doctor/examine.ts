@@ -24,7 +24,7 @@ export interface Examination {
 /** A property of the receiver that was not checked, in some cases with the reason. */
 export interface NotJudged {
   readonly text: string;
-  /** Whether the text is only from this project. If false, it quotes a connection error. */
+  /** Whether this project wrote the whole text. If false, the text quotes the reason for a missing response. */
   readonly isOurs: boolean;
 }
 
@@ -33,14 +33,14 @@ const ours = (text: string): NotJudged => ({ text, isOurs: true });
 /** How long an exiting process may take to close its port, in milliseconds. */
 const endingMs = 300;
 
-/** Sends every kind of probe to the receiver, and derives findings from the replies. */
+/** Sends the probes, until one of them ends the examination. Resolves to the replies and what they reveal. */
 export async function examine(options: ExamineOptions): Promise<Examination> {
   const probes: Reply[] = [];
   const findings: Finding[] = [];
   const notSent: NotJudged[] = [];
   let stoppedBefore: number | undefined;
   let expected = 1 + forgedProbes + acceptedProbes;
-  /** Whether a probe with a wrong or missing signature was sent. A receiver may lock out the sender after one. */
+  /** Whether a probe with a wrong or missing signature was sent. After that, a receiver may lock out the sender. */
   let hasForged = false;
   const send: Send = async (probe) => {
     options.onProbe(probe, (probes.length + 1) / expected);
@@ -52,7 +52,7 @@ export async function examine(options: ExamineOptions): Promise<Examination> {
     }
     return reply;
   };
-  /** Sends a genuine delivery after a probe got no response. If its connection is closed, sends one more. */
+  /** Sends a genuine delivery, or two if the connection of the first one is closed without a response. */
   const sendGenuine = async () => {
     expected += 1;
     const reply = await send(genuineAfterForgeries(options));

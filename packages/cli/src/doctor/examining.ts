@@ -46,7 +46,7 @@ export class Enough extends Error {
 
 export const isError = ({ status }: Reply) => status !== null && status >= 500;
 
-/** Describes a reply, such as `a genuine delivery: status 401 signature_mismatch.` */
+/** Returns a reply as text, such as `a genuine delivery: status 401 signature_mismatch.` */
 export const replyText = ({ name, status, code, error }: Reply) =>
   status === null
     ? `${name}: no response (${error ?? "closed"}).`

@@ -8,11 +8,11 @@ export interface Finding {
   readonly happened: string;
   readonly cause: string;
   readonly fix: string;
-  /** The mistake's id in `verify --explain`. Undefined if no signature showed which mistake it is. */
+  /** The mistake's id in `verify --explain`. Undefined if no accepted signature identified the mistake. */
   readonly mistake?: string;
 }
 
-/** The name of a mistake, or the outcome code that an svc-webhooks receiver reports. */
+/** The name of a problem, or the outcome code that an svc-webhooks receiver reports. */
 export type FindingId = keyof typeof texts | OutcomeCode;
 
 const rawBody = `Mount the receiver before every body parser, or keep the raw bytes and verify those: ${pageLink("docs/raw-body")}`;

@@ -2,7 +2,7 @@ import { Enough, isError, replyText, type Examining } from "./examining.js";
 import { finding, type Finding, type FindingId } from "./findings.js";
 import { isSuccess, type Probe, type Reply } from "./probe.js";
 
-/** The number of forged deliveries for the service: an estimate, which other senders and some secrets change. */
+/** The estimated number of forged deliveries. The actual number depends on the sender and the secret. */
 export const forgedProbes = 55;
 
 /**
@@ -82,7 +82,7 @@ function distinct(accepted: readonly Finding[], genuineReply: Reply): readonly F
 
 const compressed: FindingId = "compressed_accepted";
 
-/** The findings about kinds of deliveries that no sender sends, so a server error in response causes no retries. */
+/** The findings about deliveries that no sender sends. A server error in response to them causes no retries. */
 const notSent: ReadonlySet<FindingId> = new Set(["some_unsigned_accepted", compressed]);
 
 const explained: ReadonlySet<FindingId> = new Set([

@@ -17,7 +17,7 @@ import type { FindingId } from "./findings.js";
  */
 type Forgery = readonly [id: FindingId, name: string, change: Change];
 
-/** The time since the signing of a replayed delivery, in milliseconds: more than most schemes tolerate. */
+/** The age of the signature of a replayed delivery, in milliseconds. Most schemes tolerate less. */
 const staleMs = 2 * 3_600_000;
 
 /**
@@ -51,7 +51,7 @@ const plainHash: Forgery = [
   ),
 ];
 
-/** Signs the delivery as if two hours ago. Skipped if the sender signs no time, or if its scheme tolerates that age. */
+/** Dates the signature back by two hours. Skipped if the sender signs no time, or if its scheme tolerates that age. */
 const stale =
   ({ isTimed, scheme }: Sender): Change =>
   async (delivery) => {
@@ -96,7 +96,7 @@ const kinds: readonly Forgery[] = [
   unsigned("an empty body", () => ({ body: new Uint8Array() })),
 ];
 
-/** Unsigned deliveries with changed headers that only the service sends: the attempt number and the ids. */
+/** Unsigned deliveries that lack a header of the service, or that have another attempt number. */
 const kindsOfService: readonly Forgery[] = [
   ...["2", "9"].map((attempt) =>
     unsigned(`attempt ${attempt}`, withHeader(headerNames.attempt, attempt)),

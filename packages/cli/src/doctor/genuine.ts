@@ -7,8 +7,9 @@ import { identify } from "./identify.js";
 import { isSuccess, type Reply } from "./probe.js";
 
 /**
- * Sends a plain genuine delivery, and resolves to the reply. If the delivery is rejected, adds a finding about the
- * cause. Rejects with {@link Enough} if the examination ends here, such as after a redirect or a 404.
+ * Sends a plain genuine delivery, and resolves to the reply. Adds a finding if the delivery is rejected, or if it is
+ * ignored although a handler is expected. Rejects with {@link Enough} if the examination ends here, such as after a
+ * redirect or a 404.
  */
 export async function examineGenuine(examining: Examining): Promise<Reply> {
   const { ask, bodies, expectMore, findings, signing } = examining;
@@ -42,7 +43,7 @@ export async function examineGenuine(examining: Examining): Promise<Reply> {
     const guessed = await identify(guesses, all, reply, examining);
     findings.push(guessed ?? (await refused(reply, examining)));
   } catch (error) {
-    // The rejection stays a finding if the search for its cause ends early, such as after a lockout.
+    // Reports the rejection even if the search for its cause ends early, for example after a lockout.
     if (error instanceof Enough) findings.push(unknownCause(reply));
     throw error;
   }
@@ -83,7 +84,7 @@ const mistakes: Readonly<Partial<Record<OutcomeCode, FindingId>>> = {
 const unknownCause = (reply: Reply): Finding =>
   finding(isError(reply) ? "genuine_failed" : "wrong_secret", replyText(reply));
 
-/** Resolves to the finding for a rejected genuine delivery after no guess was accepted. */
+/** Resolves to the finding about a rejected genuine delivery whose cause no guess has shown. */
 async function refused(
   reply: Reply,
   { ask, bodies, expectMore, send, signing }: Examining,

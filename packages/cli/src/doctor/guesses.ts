@@ -40,8 +40,8 @@ export function bodyVariants(body: Uint8Array): readonly (readonly [GuessKind, B
 }
 
 /**
- * Returns the signatures that a mistaken receiver for the service may expect: those with a key other than the secret,
- * and those that are computed or written in another way.
+ * Returns the signatures that a mistaken receiver for the service may expect: those computed with another key, and
+ * those computed or written in another way.
  */
 export function keyGuesses(
   body: Uint8Array,

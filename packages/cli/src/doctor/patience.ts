@@ -4,8 +4,8 @@ import type { Send } from "./probe.js";
 const maximum = { repeats: 3, pauseMs: 10_000 };
 
 /**
- * Wraps `send` to repeat a probe after a 429 response, up to three times, after the pause that each response demands.
- * Returns a 429 that demands more than 10 s.
+ * Wraps `send` so that it repeats a probe after a 429 response, up to three times, each time after the pause that the
+ * response demands. If a response demands a pause of more than 10 s, the probe is not repeated.
  */
 export const patient =
   (send: Send, signal: AbortSignal): Send =>

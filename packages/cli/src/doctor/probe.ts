@@ -66,7 +66,7 @@ export interface SendOptions {
   readonly deliver: (body: Uint8Array, delivered: Delivered) => Promise<SignedDelivery>;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** Called for each `Date` header, with how many milliseconds the receiver's clock is ahead. Negative if behind. */
+  /** Called for each valid `Date` header, with the milliseconds by which it is ahead of this machine's clock. */
   readonly onSkew: (ms: number) => void;
 }
 
@@ -79,7 +79,7 @@ export const eventIdOf = (body: Uint8Array): string =>
   /evt_doctor_[\w-]+/.exec(new TextDecoder().decode(body))?.[0] ?? newEventId();
 
 /**
- * Returns a function that sends one probe. A failed connection is a reply whose status is null. The function rejects
+ * Returns a function that sends one probe. Without a response, the status of the reply is null. The function rejects
  * only after an abort, or if the delivery cannot be signed or its headers cannot be sent.
  */
 export function sender({ target, deliver, timeoutMs, signal, onSkew }: SendOptions): Send {

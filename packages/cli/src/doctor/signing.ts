@@ -101,7 +101,7 @@ export function signingOf(options: SigningOptions): Signing {
   };
 }
 
-/** Returns the headers of the service with the ids of the event and the subscription. */
+/** Returns the service's headers for the ids of the event and the subscription. */
 const serviceHeaders = (body: Uint8Array) => ({
   [headerNames.eventId]: eventIdOf(body),
   [headerNames.subscriptionId]: "sub_doctor",
