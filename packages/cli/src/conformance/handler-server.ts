@@ -12,16 +12,16 @@ export interface HandlerServer {
   readonly close: () => void;
 }
 
-/** The maximum size of a posted event, in bytes: much more than any event of the contract has. */
+/** The maximum size of a posted event, in bytes. The events of the contract are much smaller. */
 const mostBytes = 4_194_304;
 
 /** How long a request may take to arrive in full, in milliseconds. */
 const requestMs = 10_000;
 
 /**
- * Serves the contract's handler on 127.0.0.1. Each POST request with an event as JSON is a run of the handler. The
- * status is 204 if the run succeeds, and 500, with the error's message, if the receiver's handler must fail. Other
- * requests get 405 (not a POST), 403 (from a web page) or 400 (not JSON, or larger than 4 MiB).
+ * Serves the contract's handler on 127.0.0.1. Each POST request with an event as JSON runs the handler. The status is
+ * 204 if the run succeeds, and 500, with the error's message, if it fails: the receiver's handler must then fail too.
+ * Other requests get 405 (not a POST), 403 (from a web page) or 400 (not JSON, or larger than 4 MiB).
  *
  * @param port the port to use, or 0 to choose a free port
  * @throws Failure (as a rejection) `port_unavailable`

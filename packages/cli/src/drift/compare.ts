@@ -11,18 +11,18 @@ import { jsonSchemaOf } from "./schemas.js";
 
 export interface Compared {
   readonly differences: readonly Difference[];
-  /** Whether new fields can be found: the schema has a JSON Schema, or refuses or removes undeclared fields. */
+  /** Whether new fields can be found: there is a JSON Schema, or the schema refuses or removes an undeclared field. */
   readonly isChecked: boolean;
 }
 
-/** Compares events with one schema. */
+/** Compares an event with one schema. */
 export type Comparison = (event: unknown) => Promise<Compared>;
 
 /**
  * Returns a function that compares events with a schema. It uses the issues that the schema reports, and its JSON
- * Schema if it has one. Without a JSON Schema and issues, it uses the fields that the schema's output leaves out.
+ * Schema if it has one. If there is neither, it compares the event with the schema's output, which may lack fields.
  *
- * @param areFieldsExpected whether an absent optional field counts as missing, if there is a JSON Schema
+ * @param areFieldsExpected whether an absent optional field counts as missing. Has no effect without a JSON Schema
  */
 export function comparisonWith(schema: StandardSchemaV1, areFieldsExpected: boolean): Comparison {
   const described = jsonSchemaOf(schema);
@@ -51,7 +51,7 @@ export function comparisonWith(schema: StandardSchemaV1, areFieldsExpected: bool
   };
 }
 
-/** Returns whether `others` has this path or a parent of it. Its paths are names in JSON, each followed by a comma. */
+/** Returns whether `others` has this path or a parent of it. Its paths are names as JSON, each followed by a comma. */
 function isWithin(path: readonly string[], others: ReadonlySet<string>): boolean {
   let around = "";
   return path.some((name) => {
@@ -98,7 +98,7 @@ function shownPath(steps: readonly PropertyKey[], event: unknown): readonly stri
   });
 }
 
-/** Returns the fields of the input that the output does not have. */
+/** Returns a difference for each field of the input that the output lacks. */
 function leftOut(input: unknown, output: unknown, path: readonly string[] = []): Difference[] {
   if (Array.isArray(input) && Array.isArray(output)) {
     return input.flatMap((item, index) => leftOut(item, output[index], [...path, "[]"]));
@@ -114,7 +114,7 @@ function leftOut(input: unknown, output: unknown, path: readonly string[] = []):
 
 const probe = "svc_webhooks_drift_probe";
 
-/** Returns whether a schema removes or refuses a field that it does not declare. */
+/** Resolves to whether a schema refuses an event with an undeclared field, or removes that field. */
 async function leavesOutOrRefuses(schema: StandardSchemaV1, event: unknown): Promise<boolean> {
   const result = await schema["~standard"].validate({ ...Object(event), [probe]: true });
   return result.issues !== undefined || !Object.hasOwn(Object(result.value), probe);

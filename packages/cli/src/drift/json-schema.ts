@@ -1,4 +1,4 @@
-/** The part of JSON Schema that describes the fields of an event. */
+/** The keywords of JSON Schema that this project reads from the schema of an event. */
 export interface JsonSchema {
   readonly $ref?: string;
   readonly $defs?: Readonly<Record<string, JsonSchema>>;
@@ -35,14 +35,14 @@ export interface Difference {
 export const typeOf = (value: unknown): string =>
   value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
 
-/** Compares a value with a schema. */
+/** Returns the differences between a value and a schema. */
 export function differencesOf(value: unknown, root: JsonSchema): readonly Difference[] {
   return compare(value, root, [], createResolver(root));
 }
 
 export type Resolve = (schema: JsonSchema) => JsonSchema;
 
-/** Returns a function that replaces a schema's references, and merges its `allOf`. An unknown reference is ignored. */
+/** Returns a function that merges the schemas in `$ref` and `allOf` into a schema. Ignores unknown references. */
 export function createResolver(root: JsonSchema): Resolve {
   const referenced = ({ $ref }: JsonSchema): JsonSchema | undefined => {
     if ($ref === undefined) return undefined;
@@ -66,7 +66,7 @@ export function createResolver(root: JsonSchema): Resolve {
 
 const mostReferences = 50;
 
-/** Returns a schema that declares the fields of two schemas. Otherwise, `schema` overrides `base`. */
+/** Merges two schemas. Keeps the properties and required fields of both. Otherwise, `schema` overrides `base`. */
 const combined = (schema: JsonSchema, base: JsonSchema): JsonSchema => ({
   ...base,
   ...schema,
@@ -153,7 +153,7 @@ function ofFields(
     const isDescribed =
       typeof additionalProperties === "object" && Object.keys(additionalProperties).length > 0;
     if (isDescribed) return compare(field, additionalProperties, [...path, "{}"], resolve);
-    // Reports no new fields in an object without declared fields, because it is a map, whose names are data.
+    // Reports no new fields in an object without declared fields, because it is probably a map, whose names are data.
     if (properties === undefined && additionalProperties !== false) return [];
     return [{ change: "new", path: [...path, name], found: typeOf(field) }];
   });

@@ -1,7 +1,7 @@
 import { createResolver, type JsonSchema } from "./json-schema.js";
 import { jsonSchemaOf, type Schemas } from "./schemas.js";
 
-/** The names of fields and the values of enumerations that schemas declare, which are not personal data. */
+/** The names of fields and the values of enumerations that schemas declare. They are not personal data. */
 export interface Vocabulary {
   readonly names: ReadonlySet<string>;
   /** The values by the name of their field. A number is written as JSON writes it. */

@@ -43,7 +43,7 @@ export function createFixtures(sender: Sender, redactor: Redactor): Fixtures {
       const { headers: kept, ids } = redactedHeaders(captured.headers, scheme.headers, redactor);
       const body = redactedBody(text, ids, redactor);
       const at = new Date(time).toISOString();
-      // Senders use only POST. The path is removed, because commands that read fixtures ignore it.
+      // Replaces the method, because senders use only POST, and the path, because commands ignore it in fixtures.
       const bare: Captured = { at, method: "POST", path: "/", headers: kept, body, verdict };
       const headers = signedHeaders(kept, await signatureFor(bare, time), body.length);
       const result = await verify({ headers, body, at: time });

@@ -81,8 +81,8 @@ export function redactedHeaders(
 }
 
 /**
- * Returns the headers with a new signature and the right `Content-Length`. A header that the signature needs replaces
- * the old one in its place, or is appended.
+ * Returns the headers with a new signature and the right `Content-Length`. Each header in `signature` replaces the
+ * header with the same name, or is appended if there is none.
  */
 export function signedHeaders(
   headers: HeaderList,

@@ -9,7 +9,7 @@ export interface JsonToken {
   readonly name: string | undefined;
   /** The position at which the object with this member begins, or -1 outside of objects. */
   readonly object: number;
-  /** The name of the member that stays with everything in it, if there is one: this member or one around it. */
+  /** The name of the outermost member around the token that `keeps` selects. Undefined if there is none. */
   readonly keptBy: string | undefined;
 }
 
@@ -28,7 +28,7 @@ const numberText = /[-\d.eE+]+/y;
  * depth.
  *
  * @param text must be JSON
- * @param keeps returns whether members with this name stay. The name is then the `keptBy` of all tokens in the member
+ * @param keeps returns whether a member with this name stays, with everything in it. `rewrite` gets it as `keptBy`
  */
 export function rewriteJson(
   text: string,

@@ -5,7 +5,7 @@ import { isIPv4, isIPv6 } from "node:net";
 export interface Substitutes {
   /** Replaces a text, unless it is only white space. */
   readonly text: (value: string) => string;
-  /** Replaces the name of an entry in a map. A short name becomes longer, so that two names do not become equal. */
+  /** Replaces the name of an entry in a map. A short name gets longer, so that two names hardly ever become equal. */
   readonly entry: (value: string) => string;
   /**
    * Replaces the digits of a number. Its integer part does not grow, so that a schema's upper limit still holds. 0 and
@@ -41,7 +41,7 @@ export function createSubstitutes(key: Uint8Array): Substitutes {
 
   const bytes = (value: string, length: number): Buffer => {
     const blocks = [hash(value)];
-    // Makes each block from the block before it: to hash the value for every block would take quadratic time.
+    // Computes each block from the one before it, because hashing the value for every block would take quadratic time.
     while (blocks.length * 32 < length) blocks.push(hash(blocks.at(-1) ?? ""));
     return Buffer.concat(blocks).subarray(0, length);
   };
@@ -49,7 +49,7 @@ export function createSubstitutes(key: Uint8Array): Substitutes {
   const hex = (value: string) => bytes(value, 6).toString("hex");
 
   /**
-   * Calls `make` with new bytes until its result differs from the value. After `mostRounds`, returns a letter repeated.
+   * Calls `make` with new bytes until its result differs from the value. After `mostRounds`, repeats one letter.
    */
   const different = (
     value: string,
@@ -122,7 +122,7 @@ const mostRounds = 50;
 /** Names of entries with at least this many letters and digits hardly ever get equal substitutes. */
 const shortestEntry = 12;
 
-/** The number of leading digits that make the substitute smaller. A JavaScript number is exact up to 15 digits. */
+/** How many leading digits of an integer are replaced as one number. A JavaScript number is exact up to 15 digits. */
 const comparedDigits = 15;
 
 /** Returns a smaller integer with the same number of digits, or one digit fewer for a power of ten. 0 and 1 stay. */
@@ -191,8 +191,8 @@ const marks = /[!-/:-@[-`{-~]/g;
 const markRuns = new RegExp(`${marks.source}{3,}`, "g");
 
 /**
- * Replaces punctuation that may be content, as in a password, with letters: all of it if it is more than half of the
- * text, and otherwise three or more marks in a row, except `://`.
+ * Replaces punctuation that may be content, as in a password, with `x`: all of it if it is more than half of the text,
+ * and otherwise three or more marks in a row, except `://`.
  */
 function withoutMarks(value: string): string {
   const { length } = value.replaceAll(/\s/g, "");

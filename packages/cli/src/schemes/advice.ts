@@ -1,10 +1,10 @@
 import type { OutcomeText } from "@svc-webhooks/core/outcomes";
 import type { SenderMistake } from "@svc-webhooks/explain/senders";
 
-/** The cause of a refusal and its fix, in whole sentences. */
+/** The cause of a refusal and the fix, in whole sentences. */
 type Advice = Pick<OutcomeText, "cause" | "fix">;
 
-/** Returns the cause of a refusal and its fix, worded for users of the command line. */
+/** Returns the cause of a refusal and the fix. If the mistake is known, the fix is worded for the command line. */
 export const adviceOf = (text: OutcomeText, mistake: SenderMistake | undefined): Advice =>
   mistake ? { cause: mistake.cause, fix: fixOf(mistake) } : text;
 

@@ -11,7 +11,7 @@ import { identityOf } from "./identity.js";
 import { requireSigningSecret } from "./signing-secret.js";
 import { senderOf, type schemeOption } from "./option.js";
 
-/** Determines the headers with which captured requests are sent again, and their delivery ids. */
+/** Determines the headers and the delivery ids of captured requests that are sent again. */
 export interface Source {
   readonly headersOf: (captured: Captured) => Promise<HeaderList>;
   /** Resolves to the delivery id, or to undefined if the request has none. */

@@ -9,9 +9,9 @@ import type { Arrived } from "./arrived.js";
 export interface Verified {
   /** `genuine`, or the outcome code of the problem. */
   readonly verdict: string;
-  /** The id of the secret that made the signature. Undefined unless the request is genuine. */
+  /** The id of the secret that verified the signature. Undefined unless the request is genuine. */
   readonly secretId?: string | undefined;
-  /** The outcome in a receiver with the scheme of `--scheme`. Absent without it, and if the body could not be read. */
+  /** The outcome in a receiver with the sender's scheme. Absent for the service, and if the body could not be read. */
   readonly judgment?: Judgment;
 }
 
