@@ -6,8 +6,8 @@ import { secretName } from "./secrets.js";
  */
 
 /**
- * Matches variables that are ignored: a server does not need those of npm and of the session, and this command replaces
- * those of proxies.
+ * Matches the names of variables that are ignored: those of npm and of the session, which a server does not need, and
+ * those of proxies, which this command replaces.
  */
 const ignored = /^npm_|_proxy$|^(?:HOSTNAME|SSH_AUTH_SOCK|NOTIFY_SOCKET)$/i;
 

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { Recorder, type Crossing, type Fault, type Recorded } from "@svc-webhooks/crash-test";
 
-/** How long an exchange is held if the server is killed before it, in milliseconds. In this time, others can finish. */
+/** How long an exchange is held before a crash prevents it, in milliseconds. Meanwhile, other exchanges can finish. */
 const holdMs = 500;
 
 /** The facts about an exchange that its proxy supplies. */
@@ -16,7 +16,7 @@ export interface ExchangeFacts extends Pick<
 }
 
 export interface Execution {
-  /** The message of the error with which the other side responded. */
+  /** The message of the error that the other side returned. */
   readonly error?: string | undefined;
   readonly note?: string | undefined;
 }
@@ -25,7 +25,7 @@ export interface Execution {
 export interface Passing {
   /** Whether the proxy must forward the request. Otherwise, it breaks the connection or responds itself. */
   readonly isSent: boolean;
-  /** Whether the proxy responds with `statusResponse` in place of the service, to an HTTP request. */
+  /** Whether the proxy must respond to an HTTP request with `statusResponse`, in place of the service. */
   readonly hasStatusFault: boolean;
   /** Marks the request as executed. Resolves to true to forward the reply, or to false to break the connection. */
   readonly executed: (execution?: Execution) => Promise<boolean>;

@@ -14,10 +14,10 @@ export interface EnvFile {
 }
 
 /**
- * Returns the `.env` files of a folder that contain addresses in variables which this command does not set. The others
- * have no effect, because programs that read such a file do not replace variables that are already set.
+ * Returns the `.env` files of a folder that contain addresses in variables that the server's environment lacks. Other
+ * variables have no effect, because programs that read such a file do not replace variables that are already set.
  *
- * @param isSet returns whether this command sets the variable for the server
+ * @param isSet returns whether the server's environment has the variable
  */
 export function envFilesIn(folder: string, isSet: (name: string) => boolean): readonly EnvFile[] {
   const files = readdirSync(folder).filter((name) => envFile.test(name) && !sample.test(name));

@@ -39,9 +39,9 @@ const ofPlace =
   /^PG(?:HOST|HOSTADDR|PORT|DATABASE|USER|PASSWORD|PASSFILE|SERVICE|SERVICEFILE|SYSCONFDIR)$/;
 
 /**
- * Removes all PostgreSQL variables if one of them names a place or a user, because they lead a client without a URL to
- * a real server. Then also sets `PGHOST` to a folder that does not exist, so that the client does not use its default
- * host either.
+ * Removes all PostgreSQL variables if one of them names a place or a user, because they may lead a client without a URL
+ * to a real server. In that case, also sets `PGHOST` to a folder that does not exist, so that the client does not use
+ * its default host either.
  *
  * @returns the environment, and the names of the removed variables that name a place or a user
  */
@@ -125,7 +125,7 @@ function complete(url: URL, { PGUSER = "", PGPASSWORD = "" }: Context["env"]): v
 }
 
 /**
- * Reads the services of `--through`.
+ * Returns the services that `--through` names.
  *
  * @param isAccepted whether a service on this machine that cannot be copied may be used as it is
  * @param template the variable of `--template`, whose database may be on another machine

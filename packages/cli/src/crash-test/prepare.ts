@@ -21,8 +21,8 @@ interface PrepareOptions extends Pick<Context, "env" | "signal" | "note"> {
 }
 
 /**
- * Runs `--prepare` once. In its environment, each variable of `--through` and `--stub` names a database, server or stub
- * that was created for the test, or is not set, so that `--prepare` cannot reach the real service.
+ * Runs `--prepare` once. In its environment, each variable of `--through` and `--stub` either leads to a database,
+ * server or stub that was created for the test, or is not set. Thus, none of them leads to a real service.
  */
 export async function prepareDatabases(options: PrepareOptions): Promise<void> {
   const { env, through, stubs, databases, redis, prepare, note, signal, watcher } = options;

@@ -20,7 +20,7 @@ const quietMs = 300;
 /** How long exchanges may take to end after an event was acknowledged or given up, in milliseconds. */
 const stuckMs = 15_000;
 
-/** How often to try a history whose fault does not happen, because its exchanges differ from the undisturbed ones. */
+/** The maximum number of tries if a fault does not happen, because the exchanges differ from the undisturbed ones. */
 const mostTries = 3;
 
 /** The letters of a history's servers. Their number limits the number of servers. */
@@ -45,7 +45,7 @@ export interface ProcessRunner extends Runner {
   /** Returns the last attempt of an event that was not acknowledged in the last history, or undefined if all were. */
   readonly unacknowledged: () => Unacknowledged | undefined;
   /**
-   * Returns whether an event had to wait for the end of a lease. Only our PostgreSQL store's leases are ended early.
+   * Returns whether an event had to wait until a lease expired. Only leases in our PostgreSQL store are ended early.
    */
   readonly waitedForLease: () => boolean;
 }
@@ -246,7 +246,7 @@ async function runHistory(
   }
 }
 
-/** Returns whether the run that holds an event's lease may continue: its server is active and has not finished it. */
+/** Returns whether the run that holds an event's lease may continue: its server is active, and it has not ended. */
 function mayStillRun(
   event: number,
   attempts: History["attempts"],

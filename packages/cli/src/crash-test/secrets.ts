@@ -20,7 +20,7 @@ export const secretSegments = (path: string): readonly string[] =>
 /** Matches a name that is not masked, because other texts may contain it, such as the user of a database. */
 const plainName = /^[a-z]+(?:[._-][a-z]+)*$/i;
 
-/** Returns the secrets in the URLs of a value: passwords, users that are keys, and parameters. */
+/** Returns the secrets in the URLs of a value: passwords, users that may be keys, and parameters named like secrets. */
 function secretsIn(value: string): readonly string[] {
   const secrets: string[] = [];
   for (const [, scheme = "", user = "", password] of value.matchAll(
@@ -36,7 +36,7 @@ function secretsIn(value: string): readonly string[] {
   return secrets;
 }
 
-/** Masks secrets in all output: values of variables named like secrets, secrets in URLs, and secrets in `paths`. */
+/** Masks all but short secrets in output: values of variables named like secrets, and secrets in URLs and `paths`. */
 export function concealEnvironment(env: Context["env"], paths: readonly string[]): void {
   for (const [name, value = ""] of Object.entries(env)) {
     if (secretName.test(name)) value.split("\n").forEach(conceal);

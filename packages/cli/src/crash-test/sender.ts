@@ -15,7 +15,7 @@ const patienceMs = 10_000;
 /** The maximum number of attempts per event, not counting those refused because another one was in flight. */
 const mostAttempts = 15;
 
-/** The maximum number of attempts per event that are refused because another one is in flight. They take a minute. */
+/** The maximum number of attempts per event that are refused because another is in flight. With the pauses, they take a minute. */
 const mostInFlight = 200;
 
 const longestResponse = 65_536;
@@ -42,8 +42,8 @@ export interface SendOptions {
 const isAcknowledged = ({ status = 0 }: AttemptResult) => status >= 200 && status < 300;
 
 /**
- * Delivers each event once, in order, and then retries those that are not acknowledged, up to the maximum number of
- * attempts. Resolves to whether each event was acknowledged.
+ * Delivers each event once, in order or in reverse, and then retries those that are not acknowledged, up to the maximum
+ * number of attempts. Resolves to whether each event was acknowledged, in the original order.
  */
 export async function deliver(options: SendOptions): Promise<readonly boolean[]> {
   const { events, isReversed, attempt, onInFlight, onAcknowledged, signal } = options;

@@ -175,8 +175,8 @@ const notEnded = (port: string) =>
 const stackFrame = /^\s+(?:at \S|\.\.\. \d+ )/;
 
 /**
- * Returns the last lines of an output, up to `mostShown` characters. Keeps only the first line of a stack trace, so
- * that the error's message is among the lines.
+ * Returns the last lines of an output, up to `mostShown` characters. Keeps only the first frame of each stack trace, so
+ * that the error's message is probably among the lines.
  */
 export function lastOf(output: string): readonly string[] {
   const lines = output

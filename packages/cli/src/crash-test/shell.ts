@@ -42,7 +42,7 @@ export async function runShell(
   try {
     const closed = once(child, "close").catch(() => {});
     const [code] = (await once(child, "exit")) as [number | null];
-    // After the pause, waits until output that has arrived is read, even if this process was busy.
+    // `immediate` lets Node read output that has already arrived, even if this process was busy during the pause.
     await Promise.race([closed, pause(drainMs).then(() => immediate())]);
     signal.throwIfAborted();
     if (code === 0) return output.stdout;

@@ -3,8 +3,8 @@ import { createInterface } from "node:readline";
 import { endSession, killMarked } from "./ending.js";
 
 /*
- * A process that outlives the command, even if SIGKILL ends the command. When its stdin ends, the command has ended: it
- * then ends all processes that the command has left, and deletes the command's temporary folders.
+ * A process that outlives the command, even if SIGKILL ends the command. Its stdin ends when the command ends or closes
+ * it. Then this process ends all processes that the command has left, and deletes the command's temporary folders.
  */
 
 const left = new Set<string>();

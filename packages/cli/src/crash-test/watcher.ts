@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { createRequire } from "node:module";
 import { hasGroups } from "../dev/group.js";
 
-/** A process or folder that a run would leave behind after SIGKILL, written as a kind and a value. */
+/** A session or folder that a run would leave behind if SIGKILL ended it, written as a kind and a value. */
 export type Leavable = `session ${number}` | `folder ${string}`;
 
 /** A process that cleans up when the command ends, even if SIGKILL ends the command. */

@@ -42,7 +42,7 @@ export interface World {
   readonly refused: ReadonlySet<string>;
   /** Returns the variables whose services had no exchange with a server, in the order of the options. */
   readonly unused: () => readonly string[];
-  /** Returns the columns that the rows of {@link World.read} lack. */
+  /** Resolves to the columns that the rows of {@link World.read} lack. */
   readonly notCompared: () => Promise<readonly string[]>;
   readonly startServer: (letter: string) => Promise<ServerProcess>;
   readonly breakTransactions: (letter: string) => void;
@@ -146,7 +146,7 @@ export async function openWorld(
 
 type Databases = ReadonlyMap<string, OwnDatabase>;
 
-/** Returns a name from a database. If there are several databases, adds the database's variable before it. */
+/** Returns the name of a table or column. If there are several databases, puts the database's variable before it. */
 const nameIn = (databases: Databases, variable: string, name: string): string =>
   databases.size > 1 ? `${variable}.${name}` : name;
 

@@ -37,7 +37,7 @@ export interface HttpServerOptions {
   readonly ignoresBody?: boolean | undefined;
 }
 
-/** Starts a server that stands for one service, for one process. Each request is an exchange. */
+/** Starts a server that takes the place of one service for one process. Each request is an exchange. */
 export function httpServer(options: HttpServerOptions): Promise<Listening> {
   const { process, crossings, respond } = options;
   const server = createServer(async (incoming, response) => {

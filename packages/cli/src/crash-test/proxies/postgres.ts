@@ -28,7 +28,7 @@ export interface PostgresProxyOptions {
 }
 
 export interface PostgresProxy extends Listening {
-  /** Ends the connections with an open transaction, as a server may do if its client has stopped. */
+  /** Ends the connections that have an open transaction, as a server may do if its client no longer responds. */
   readonly breakTransactions: () => void;
 }
 

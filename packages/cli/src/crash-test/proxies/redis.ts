@@ -70,9 +70,7 @@ const ofConnection =
 const repeating =
   /^(?:INCR|INCRBY|INCRBYFLOAT|DECR|DECRBY|APPEND|[LR]PUSHX?|XADD|PUBLISH|HINCRBY|HINCRBYFLOAT|ZINCRBY)$/;
 
-/**
- * Returns the facts about a command. Its name includes the start of its key, up to `:` or `{`, if that is a plain word.
- */
+/** Returns the facts about a command. The name includes the key up to its first `:` or `{`, if that is a plain word. */
 export function factsOfCommand(words: readonly string[]) {
   const [command = "", first = "", , third = ""] = words;
   const name = command.toUpperCase();
@@ -96,7 +94,10 @@ export interface RedisProxyOptions {
   readonly guard?: RedisGuard | undefined;
 }
 
-/** Starts a proxy to a Redis server. Each command is an exchange. */
+/**
+ * Starts a proxy to a Redis server. Each command is an exchange, except those about the connection or the server, and
+ * all commands on a connection that has subscribed.
+ */
 export function redisProxy({
   process,
   host,
