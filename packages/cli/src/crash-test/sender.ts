@@ -15,7 +15,7 @@ const patienceMs = 10_000;
 /** The maximum number of attempts per event, not counting those refused because another one was in flight. */
 const mostAttempts = 15;
 
-/** The maximum number of attempts per event that are refused because another is in flight. With the pauses, they take a minute. */
+/** The maximum number of attempts per event that are refused as `in_flight`. With the pauses, they take a minute. */
 const mostInFlight = 200;
 
 const longestResponse = 65_536;
