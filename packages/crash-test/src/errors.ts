@@ -3,19 +3,19 @@ import type { CrashTestReport } from "./report/report.js";
 export type CrashTestErrorCode =
   /** There are findings that are not accepted; the message is the report. */
   | "findings"
-  /** The code under test used something real outside of any crossing, such as a file; the message is the report. */
+  /** The code under test used something that is not a crossing, such as a file; the message contains the report. */
   | "unseen_access"
-  /** Two runs of the same history differ: the code depends on something that is not simulated. */
+  /** Two runs of the same history differ: the code depends on something that the test does not control. */
   | "nondeterministic"
   /** Without a fault, an event was not acknowledged, or only as a duplicate after its handler had failed. */
   | "not_acknowledged"
-  /** A history has no end: the code sets timers again and again, or never waits. */
+  /** A history does not end: the code keeps setting timers, or never waits. */
   | "endless"
-  /** Without a fault, the events or one of them have no effect, so nothing could be lost or duplicated. */
+  /** Without a fault, the events have no effect that the test can see, or one of them has no handler. */
   | "no_effect"
   /** An accepted finding does not occur. */
   | "accepted_not_found"
-  /** An option is invalid, or a function that was passed as an option threw the error in `cause`. */
+  /** An option is invalid or cannot be used, or a function that was passed as an option threw the error in `cause`. */
   | "invalid_option"
   /** An optional package that the test needs is not installed. */
   | "package_missing";

@@ -1,4 +1,4 @@
-/** The kinds of faults. Of histories with equally many faults, the report prefers the one with the earlier kinds. */
+/** The kinds of faults. Of histories with equally many faults, reports prefer the one whose kinds come first here. */
 export const faultKinds = [
   "crash",
   "fail",

@@ -47,7 +47,7 @@ export interface Crossing {
 export interface Attempt {
   /** The event, as an index into the events. */
   readonly event: number;
-  /** The number of the delivery as the sender counts. A copy has the number of the delivery that it copies. */
+  /** The number of the attempt for its event, from 1. A copy has the number of the attempt that it copies. */
   readonly n: number;
   readonly isCopy: boolean;
   readonly process: string;
@@ -88,7 +88,7 @@ export type Step =
 /** A call that had an effect. Calls with the same name and key count once. */
 export interface Call {
   readonly name: string;
-  /** The idempotency key, or the identity of a request that may be repeated: `PUT` and `DELETE`. */
+  /** The idempotency key or, without one, the identity of a `PUT` or `DELETE` request: equal requests have the same. */
   readonly key?: string | undefined;
   /** The event, as an index into the events. Absent if unknown. */
   readonly event?: number | undefined;
@@ -137,7 +137,7 @@ export interface History {
   readonly lastError?: string | undefined;
   /** The point of the first fault that did not happen, because the history did not reach it as expected. */
   readonly notReached?: number | undefined;
-  /** A digest of the world when a crash last left no process alive. Histories with equal digests continue equally. */
+  /** A digest of the world when a crash last left no process alive. Histories with equal digests continue alike. */
   readonly worldAtDeath?: string | undefined;
 }
 
@@ -169,7 +169,7 @@ export interface HistoryLine {
   readonly to?: string | undefined;
   /** The effects of the crossing, if it was executed and not undone. */
   readonly effects?: readonly string[] | undefined;
-  /** Whether the line has an effect that the undisturbed history does not have. */
+  /** Whether the line's effect occurs more often than in the undisturbed history. */
   readonly isExtra?: boolean | undefined;
 }
 

@@ -3,7 +3,7 @@ import type { Crossing, FindingKind, History } from "../history.js";
 import { factsOf } from "./facts.js";
 import type { Deviation, Expected } from "./judge.js";
 
-/** The facts about a finding by which rules choose its advice. */
+/** The facts about a finding that determine its advice. */
 interface Case {
   readonly effect: string;
   /** The crossings of the history that may have the effect. */
@@ -93,7 +93,7 @@ const keysDiffer = ({ crossings }: Case) => new Set(crossings.map(({ key }) => k
 const waitsForItsOwn = ({ history: { crossings } }: Case) =>
   crossings.some(({ waitsForOwn, kind }) => waitsForOwn && kind !== "store");
 
-/** Returns the number of calls without a fault: those of the event, or of all events if the event is unknown. */
+/** Returns the number of calls in the undisturbed history: those of the event or, if it is unknown, of all events. */
 const callsIn = ({ normal, event, expected: { undisturbed } }: Case): number =>
   normal.filter(
     (crossing) => event === undefined || factsOf(undisturbed).eventOf(crossing) === event,
@@ -295,7 +295,7 @@ export function sourceOf(
   );
 }
 
-/** Returns the only statement that can have written a table that no statement names, through a view or a function. */
+/** Returns the statement that may have written a table through a view or function. Undefined unless only one may. */
 function onlyStatement({ crossings }: History): Crossing | undefined {
   const able = crossings.filter(
     ({ kind, name, effects, reads, source }) =>

@@ -71,7 +71,7 @@ export class Facts {
     return !this.#unkeyed.has(name);
   }
 
-  /** Returns the event on whose behalf a crossing was made. */
+  /** Returns the event on whose behalf a crossing was made, or undefined if it is unknown. */
   eventOf({ attempt }: Crossing): number | undefined {
     return attempt === undefined ? undefined : this.#history.attempts[attempt]?.event;
   }

@@ -10,13 +10,13 @@ export interface Deviation {
   readonly event?: number | undefined;
 }
 
-/** The result with which each history is compared: the result of handling each event once, in order. */
+/** The expected result of each history: that of handling each event once, in order. */
 export interface Expected {
   readonly undisturbed: History;
   readonly mask: Mask;
   readonly start: Parts;
   readonly end: Parts;
-  /** The states to which the events lead if they are delivered in another order. */
+  /** The states at the end of histories that deliver the events in another order. */
   readonly reordered: readonly Parts[];
   /** The effects of each event. */
   readonly ofEvents: readonly (readonly EventEffect[])[];
@@ -130,7 +130,7 @@ function duplicateCalls(compared: Compared): readonly Deviation[] {
   });
 }
 
-/** Returns whether a keyed effect is as frequent as without a fault: events with the same key share one effect. */
+/** Returns whether a call always has a key, and has as many effects as without a fault. Equal keys share an effect. */
 function isShared({ facts, expected }: Compared, name: string): boolean {
   const count = facts.effects(name).length;
   const normal = factsOf(expected.undisturbed).effects(name).length;
@@ -157,7 +157,7 @@ function deviatingParts(compared: Compared): readonly Deviation[] {
   });
 }
 
-/** Returns whether a second run removed rows that existed at the start and should have remained. */
+/** Returns whether rows are missing that all existed at the start: a second run has probably removed them. */
 function isRemoved(
   { rows = [] }: Part,
   normal: readonly string[],
@@ -179,7 +179,7 @@ function isUnchanged({ facts, end, expected }: Compared, name: string): boolean 
   return part?.text === before && expected.end.get(name)?.text !== before && !isWrittenMore;
 }
 
-/** Returns the effects that acknowledged events lack. An unacknowledged event is not lost: the sender has it. */
+/** Returns the effects that acknowledged events lack. The sender still has the other events, so they are not lost. */
 function missingEffects(compared: Compared): readonly Deviation[] {
   const { history, expected } = compared;
   return history.acknowledged.flatMap((isAcknowledged, event): readonly Deviation[] => {
@@ -197,8 +197,8 @@ function missingEffects(compared: Compared): readonly Deviation[] {
 }
 
 /**
- * Returns how much of an event's effect is present. Undefined if there are as many rows as without a fault, but none of
- * the event's rows: this is `different`, and the rows may be those of another event.
+ * Returns how much of an event's effect is present. Undefined if a table has at least as many rows as without a fault,
+ * but none of the event's. `deviatingParts` reports this case.
  */
 function presenceOf(
   compared: Compared,

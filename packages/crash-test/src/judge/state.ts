@@ -62,8 +62,8 @@ function differences(path: string, left: unknown, right: unknown): readonly stri
 const mostCompared = 300;
 
 /**
- * Returns the paths at which rows differ, or the path of the rows if their numbers differ. Compares each row with the
- * rows that differ from it least. If there are several, any of them may be the same row.
+ * Returns the paths at which rows differ, or the path of the list if the numbers of rows differ. Compares each row with
+ * all rows that differ from it least, because any of them may be its counterpart.
  */
 function differencesOfRows(
   path: string,

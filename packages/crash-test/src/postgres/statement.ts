@@ -25,7 +25,7 @@ export function factsOfStatement(sql: string): StatementFacts {
   const tables = statements.map(tablesIn);
   const effects = [...new Set(tables.flatMap(({ written }) => written.map(({ table }) => table)))];
   const reads = [...new Set(tables.flatMap(({ read }) => read))];
-  // Without a statement that writes a table, uses `begin` as the name, even if statements that only read come with it.
+  // If no statement writes a table, a text that begins a transaction is named `begin`, even if it also reads tables.
   const ofTables = statements.find((_tokens, index) => Number(tables[index]?.written.length) > 0);
   const own = begins
     ? statements[0]

@@ -7,9 +7,9 @@ export interface Tables {
   readonly read: readonly string[];
 }
 
-/** Words before an `update` that does not begin a statement: `for update`, `do update`, `when matched then update`. */
+/** Words before an `update` that is part of a clause: `for update`, `do update`, `when matched then update`. */
 const beforeClause: ReadonlySet<string> = new Set(["for", "key", "do", "then", "on", "or", "of"]);
-/** Words before `update` and `delete` in the definition of a trigger. */
+/** Words before the events in the definition of a trigger, such as `before update`. */
 const ofTrigger: ReadonlySet<string> = new Set(["before", "after", "instead"]);
 /** Functions that have `from` between their arguments. */
 const withFrom: ReadonlySet<string> = new Set(["extract", "substring", "trim", "overlay"]);

@@ -168,7 +168,7 @@ function attemptText(
   return `${attempt}: ${result}`;
 }
 
-/** Numbers the crossings that had the effect, and marks those of an event in excess of the undisturbed history. */
+/** Numbers the crossings that had the effect. Marks those that an event has in excess of the undisturbed history. */
 function numbered(facts: Facts, effect: string | undefined, normal: Facts) {
   const marks = new Map<number, { readonly note: string; readonly isExtra: true | undefined }>();
   if (effect === undefined) return marks;

@@ -32,7 +32,7 @@ export interface CrashTestReport {
    * a time or a random value, and values that differ between two undisturbed histories.
    */
   readonly notCompared: readonly string[];
-  /** The access that this form of the test cannot see. */
+  /** Access that this form of the test cannot see, and conditions that it does not try. */
   readonly blind: readonly string[];
   /** Calls whose idempotency keys are assumed to be honored, each with a remark if several calls share a key. */
   readonly keyed: readonly string[];

@@ -86,7 +86,7 @@ export function historyText(lines: readonly HistoryLine[]): readonly string[] {
 
 const number = (value: number): string => value.toLocaleString("en-US");
 
-/** Describes which histories were run and, for a report without a finding that is not accepted, what was not tried. */
+/** Describes which histories were run and, if there is no finding or all are accepted, what was not tried. */
 export function triedText(
   report: Omit<CrashTestReport, "text">,
   words: Words,

@@ -1,4 +1,4 @@
-/** The words with which a form of the crash test, `crashTest` or the command, names its options in texts. */
+/** The names of options in texts. Those of `crashTest` differ from those of the command. */
 export interface Words {
   /** Names the option that runs one history. */
   readonly only: string;

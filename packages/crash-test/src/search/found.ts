@@ -66,7 +66,7 @@ export class Collection {
   }
 }
 
-/** Returns whether to report the first of two histories: the one with fewer faults, earlier kinds, or fewer steps. */
+/** Returns whether to report `left` rather than `right`. Compares the numbers of faults, their kinds, then the steps. */
 function isShorter(left: Found, right: Found): boolean {
   const [faults, others] = [left.history.faults, right.history.faults];
   if (faults.length !== others.length) return faults.length < others.length;

@@ -12,7 +12,7 @@ export const baseOf = ({ faults, crossings }: History): Base => ({
   crossings: crossings.map(({ kind, executedMs, isRequest }) => ({ kind, executedMs, isRequest })),
 });
 
-/** Returns the lists of faults that add one fault to a history, one for each kind that can happen at a later point. */
+/** Returns the history's faults with one more: a list for each later point and each kind that can happen there. */
 export function extensionsOf(
   { faults, crossings }: Base,
   kinds: readonly FaultKind[] = faultKinds,
@@ -44,7 +44,7 @@ export function sample<Item>(items: readonly Item[], count: number, seed: number
   return items.filter((_item, index) => selected.has(index));
 }
 
-/** Returns a function that generates random numbers from 0 to below 1 (mulberry32), the same for the same seed. */
+/** Returns a generator of pseudorandom numbers (mulberry32), at least 0 and below 1. Equal seeds give equal numbers. */
 export function randomOf(seed: number): () => number {
   let state = seed | 0;
   return () => {

@@ -13,11 +13,11 @@ export interface SearchOptions {
   readonly accept: readonly string[];
   /** Whether two runs of a history have equal times. If not, only the names of undisturbed crossings are compared. */
   readonly isExact: boolean;
-  /** The access that this form of the test cannot see, one sentence each. */
+  /** The access that this form of the test cannot see, and the conditions that it does not try, one phrase each. */
   readonly blind: readonly string[];
   /** The words of the text and of errors. Default: those of `crashTest`. */
   readonly words?: Words | undefined;
-  /** Called after each history with faults, with the number of histories so far and of all histories of that level. */
+  /** Called after each history of a level, with the number of its histories so far and of all its histories. */
   readonly onHistory?: ((done: number, all: number) => void) | undefined;
   /** Called with the findings so far, if any, before the search rejects with an error that is not a CrashTestError. */
   readonly onEndedEarly?: ((page: ReportPage) => void) | undefined;

@@ -28,7 +28,7 @@ export async function search(runner: Runner, options: SearchOptions): Promise<Re
   const tried: { -readonly [Name in keyof Tried]: Tried[Name] }[] = [];
   const unseen = new Set(undisturbed.unseen);
   const notReached: string[] = [];
-  /** The `worldAtDeath` of earlier histories. A history with one of these digests is not extended: it adds nothing. */
+  /** The `worldAtDeath` of earlier histories. A history with one of them is not extended, as it continues alike. */
   const worlds = new Set<string>();
 
   if (undisturbed.isReal) return pageWith([], []);
@@ -95,7 +95,7 @@ export async function search(runner: Runner, options: SearchOptions): Promise<Re
     return pageWith(findings, unsteady, unused);
   }
 
-  /** Creates the page of a report. `remarks` are the last lines of its text. */
+  /** Returns the data of the page. `remarks` are the last lines of the report's text. */
   function pageWith(
     findings: readonly Finding[],
     unsteady: readonly string[],
@@ -120,7 +120,7 @@ export async function search(runner: Runner, options: SearchOptions): Promise<Re
   }
 }
 
-/** Repeats the shortest history of each finding, and describes the findings that occur again. */
+/** Runs the shortest history of each finding again. Resolves to the findings that occur again, and to the others. */
 async function confirmed(
   runner: Runner,
   options: SearchOptions,
@@ -167,10 +167,10 @@ const findingsSoFar = (collection: Collection, expected: Expected): readonly Fin
 
 const endedEarly = "The test ended early, so these findings were not run again.";
 
-/** Returns an event's name, perhaps from a file, on one line: a second line could be a command of GitHub Actions. */
+/** Puts a text on one line. A second line, which may come from a file, could be a command of GitHub Actions. */
 const oneLine = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ");
 
-/** Returns the columns and masked values that are not compared, in tables and observed values that events change. */
+/** Returns what is not compared: omitted columns of tables that events change, and masked values. */
 function notComparedIn({ undisturbed, mask, ofEvents }: Expected): readonly string[] {
   const changed = new Set([
     ...undisturbed.crossings.flatMap(({ effects }) => effects),
@@ -184,8 +184,8 @@ function notComparedIn({ undisturbed, mask, ofEvents }: Expected): readonly stri
 }
 
 /**
- * Removes faults without which a history has the same finding. Two faults are kept: unless the option `only` chose
- * them, all histories with one fault were run before, so both are necessary.
+ * Removes the faults that a finding does not need. Keeps two faults without a check: all histories with one fault were
+ * run before and lack the finding, unless the option `only` chose the faults.
  */
 async function shrunk(runner: Runner, expected: Expected, found: Found): Promise<Found> {
   const { faults } = found.history;

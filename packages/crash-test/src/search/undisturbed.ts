@@ -59,10 +59,9 @@ export async function runUndisturbed(runner: Runner, options: SearchOptions): Pr
 }
 
 /**
- * Asserts that the handlers of all events have succeeded.
+ * Asserts that no event was ignored, and that no handler failed after its transaction had completed the event.
  *
- * @throws CrashTestError `no_effect` if times are exact and an event has no handler; `not_acknowledged` if a handler
- *   failed after its transaction had completed the event
+ * @throws CrashTestError `no_effect` if times are exact and an event was ignored; `not_acknowledged` for such a handler
  */
 function assertProcessed(history: History, { events, isExact }: SearchOptions): void {
   for (const [event, type] of events.entries()) {
@@ -107,7 +106,7 @@ function errorOf(
 const noEffect =
   "Without a fault, the events have no effect that this test can see, so there is nothing that could be lost or duplicated. Wrap the calls that your handlers make with `world.effect`, use `fetch` or `world.pool`, or read the state with `observe`. If your handlers remember events in a module-level variable, create that variable in the function `receiver`.";
 
-/** Returns the deviations without a fault: a call that several attempts of one event made, and `stuck`. */
+/** Returns the deviations of the undisturbed history: calls that several attempts of one event made, and `stuck`. */
 export function withoutFaults({ undisturbed: history }: Expected): readonly Deviation[] {
   const facts = factsOf(history);
   const duplicates = facts.callNames.flatMap((effect): readonly Deviation[] => {
@@ -130,7 +129,7 @@ export function withoutFaults({ undisturbed: history }: Expected): readonly Devi
   ];
 }
 
-/** Names access that the simulation does not wait for, which may be the reason for an error. */
+/** Names the access that takes real time, because it may be the reason for an error. */
 const accessText = (unseen: readonly string[]): readonly string[] =>
   unseen.length === 0
     ? []

@@ -1,7 +1,7 @@
 import { characterName, hiddenCharacters } from "@svc-webhooks/core/outcomes";
 
 /*
- * All text of the code under test is treated as hostile, such as names of calls, errors and keys: none of it can become
+ * All text of the code under test, such as names of calls, errors and keys, is treated as hostile: it cannot become
  * markup, be hidden, or change the direction of other text.
  */
 

@@ -75,7 +75,7 @@ ${rows.join("\n")}
 </div>`;
 }
 
-/** Returns the histories of all cells, collapsed. A browser opens the history to whose content a link points. */
+/** Returns the histories of all cells, collapsed. A browser expands a history when a link points to its content. */
 export function historiesHtml(page: ReportPage): string {
   const accepted = acceptedIn(page);
   return page.cells

@@ -1,10 +1,10 @@
 /*
- * A state has a shape, a word and a color. The shapes are those of the sandbox's page, 16 by 16, around the point
- * 0,0, so that the timeline can place them on a lane.
+ * A state has a shape, a word and a color. The shapes are those of the sandbox's page. They are 16 units wide and high,
+ * with the center at 0,0, so that the timeline can place them on a lane.
  */
 
 const shapes = {
-  /** A finding, or the effect that makes a history a finding. */
+  /** A finding, or an effect that occurs too often. */
   bad: '<rect x="-7" y="-7" width="14" height="14" rx="2.5"/><path class="cut" d="m-3-3 6 6m0-6-6 6"/>',
   ok: '<circle r="7"/><path class="cut" d="m-3.2.2 2.2 2.2 4.2-4.6"/>',
   fault: '<path d="M-5-7h10l-2 3.5L5 0h-8v7h-2z"/>',

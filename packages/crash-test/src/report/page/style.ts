@@ -1,4 +1,4 @@
-/** The hash of {@link style}, by which the page allows this style and no other. A test compares the two. */
+/** The hash of {@link style}. The page's Content-Security-Policy allows only this style. A test compares the two. */
 export const styleHash = "sha256-3CsZtcWI45u/oYSX8eVZAiaObxg6iqal3R8kWeqckMc=";
 
 /** The style of the page, with the colors, fonts and shapes of the sandbox's page. */
