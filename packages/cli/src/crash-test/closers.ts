@@ -1,7 +1,7 @@
 /** A list of functions to call when a history or the command ends. */
 export interface Closers {
   readonly add: (close: () => unknown) => void;
-  /** Calls all functions, the newest first, and each only once. A failure does not keep the others from running. */
+  /** Calls all functions, the newest first, and each only once. If one fails, the others are still called. */
   readonly close: () => Promise<void>;
 }
 

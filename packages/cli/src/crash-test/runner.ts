@@ -23,7 +23,7 @@ const stuckMs = 15_000;
 /** The maximum number of tries if a fault does not happen, because the exchanges differ from the undisturbed ones. */
 const mostTries = 3;
 
-/** The letters of a history's servers. Their number limits the number of servers. */
+/** The letters of a history's servers. A history has no more servers than letters. */
 const letters = "ABCDEFGH";
 
 export interface RunnerSettings extends WorldSettings {

@@ -33,7 +33,7 @@ export interface SendOptions {
   readonly events: readonly SentEvent[];
   readonly isReversed: boolean;
   readonly attempt: Attempting;
-  /** Called after a response which states that another attempt is in flight. */
+  /** Called after a response with the code `in_flight`: another attempt of the event is running. */
   readonly onInFlight: (event: number) => Promise<void>;
   readonly onAcknowledged: (event: number) => Promise<void>;
   readonly signal: AbortSignal;

@@ -16,7 +16,7 @@ const startMs = 30_000;
 /** How long a port may stay open after its server has exited, in milliseconds. */
 const releaseMs = 2_000;
 
-/** The maximum number of characters: of an output that is kept, of its last lines that are shown, and of one line. */
+/** The maximum lengths of the output that is kept, of its last lines that are shown, and of a line, in characters. */
 const mostOutput = 16_000;
 const mostShown = 700;
 const longestLine = 200;

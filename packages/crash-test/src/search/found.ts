@@ -66,7 +66,7 @@ export class Collection {
   }
 }
 
-/** Returns whether to report `left` rather than `right`. Compares the numbers of faults, their kinds, then the steps. */
+/** Returns whether to report `left`, not `right`: it has fewer faults, or else earlier kinds, or else fewer steps. */
 function isShorter(left: Found, right: Found): boolean {
   const [faults, others] = [left.history.faults, right.history.faults];
   if (faults.length !== others.length) return faults.length < others.length;

@@ -9,7 +9,7 @@ import { notRun } from "../not-run.js";
 import type { Through } from "../environment.js";
 import { isDead, ownOwner, ownerPattern } from "./owner.js";
 
-/** The largest database that is copied, in bytes. */
+/** The maximum size of a database that is copied, in bytes. */
 const largest = 200 * 2 ** 20;
 
 /** The prefix of the names of all databases that this command creates. */

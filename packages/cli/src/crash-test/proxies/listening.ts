@@ -18,7 +18,7 @@ export function connectUpstream(
   return upstream;
 }
 
-/** Adds a socket to those that `Listening.close` destroys. Ignores its errors, because its event `close` follows. */
+/** Adds a socket to those that `Listening.close` destroys. Ignores its errors, because `close` follows each of them. */
 function follow(sockets: Set<Socket>, socket: Socket): void {
   sockets.add(socket);
   socket.on("error", () => {});

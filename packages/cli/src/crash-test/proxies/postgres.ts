@@ -21,7 +21,7 @@ export interface PostgresProxyOptions {
   /** The only database that the process may connect to. */
   readonly database: string;
   readonly crossings: Exchanges;
-  /** Called if a client ends the connection after TLS was refused. */
+  /** Called if a client disconnects after TLS was refused, without having started a session. */
   readonly onTlsRefused: () => void;
   /** Called with a phrase for each access that was refused. */
   readonly onRefused: (access: string) => void;
@@ -57,7 +57,7 @@ interface Unit {
   readonly bytes: Buffer[];
   readonly texts: string[];
   /**
-   * Whether the client sent a `Flush` in the exchange: it then waits for parts of the reply before it sends more
+   * Whether the client sent a `Flush` in the exchange. The client then waits for parts of the reply before it sends more
    * messages, so both are forwarded as they arrive.
    */
   isStreaming: boolean;
