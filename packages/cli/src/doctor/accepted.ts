@@ -51,8 +51,8 @@ export async function examineAccepted(examining: Examining): Promise<void> {
   if (slow.early && isSuccess(slow)) findings.push(finding("early_success", replyText(slow)));
   else if (!isSuccess(slow)) findings.push(finding("pieces_refused", replyText(slow)));
 
-  // Calls `send` instead of `ask`, which would end the examination without a response: a server with a lower limit may
-  // close the connection before it has read the whole body.
+  // Calls `send`, because `ask` would end the examination if there is no response. A server with a smaller body limit
+  // may close the connection before it has read the whole body.
   const big = await send({ name: "a genuine body of 64 KiB", body: bodies.large() });
   if (big.error === "timeout") findings.push(finding("hangs", replyText(big)));
   else if (!isSuccess(big)) findings.push(finding("large_refused", replyText(big)));

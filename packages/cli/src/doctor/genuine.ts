@@ -84,7 +84,7 @@ const mistakes: Readonly<Partial<Record<OutcomeCode, FindingId>>> = {
 const unknownCause = (reply: Reply): Finding =>
   finding(isError(reply) ? "genuine_failed" : "wrong_secret", replyText(reply));
 
-/** Resolves to the finding about a rejected genuine delivery whose cause no guess has shown. */
+/** Resolves to the finding about the rejection of a genuine delivery, for which no guess was accepted. */
 async function refused(
   reply: Reply,
   { ask, bodies, expectMore, send, signing }: Examining,

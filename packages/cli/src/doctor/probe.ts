@@ -66,7 +66,7 @@ export interface SendOptions {
   readonly deliver: (body: Uint8Array, delivered: Delivered) => Promise<SignedDelivery>;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** Called for each valid `Date` header, with the milliseconds by which it is ahead of this machine's clock. */
+  /** Called for each valid `Date` header. `ms` is how far it is ahead of this machine's clock; negative if behind. */
   readonly onSkew: (ms: number) => void;
 }
 

@@ -9,7 +9,7 @@ export interface JsonToken {
   readonly name: string | undefined;
   /** The position at which the object with this member begins, or -1 outside of objects. */
   readonly object: number;
-  /** The name of the outermost member around the token that `keeps` selects. Undefined if there is none. */
+  /** The name of the outermost kept member that contains this token or has it as its name. Undefined if none does. */
   readonly keptBy: string | undefined;
 }
 
@@ -28,7 +28,7 @@ const numberText = /[-\d.eE+]+/y;
  * depth.
  *
  * @param text must be JSON
- * @param keeps returns whether a member with this name stays, with everything in it. `rewrite` gets it as `keptBy`
+ * @param keeps returns whether a member with this name stays, with everything in it
  */
 export function rewriteJson(
   text: string,
@@ -86,6 +86,6 @@ function endOfString(text: string, start: number): number {
   return index + 1;
 }
 
-/** Returns whether a text is a JSON object, list or string. */
+/** Returns whether a text is a JSON object, array or string. */
 export const isJsonText = (text: string): boolean =>
   /^\s*[[{"]/.test(text) && jsonIn(text) !== undefined;

@@ -2,7 +2,7 @@ import { UsageError } from "../errors.js";
 
 const iso = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)$/;
 
-/** Returns whether a date exists in the calendar, because `Date.parse` accepts 30 February as a day in March. */
+/** Returns whether a date exists in the calendar. `Date.parse` also accepts 30 February, as a day in March. */
 const isDay = (date: string): boolean => new Date(date).getUTCDate() === Number(date.slice(-2));
 
 /**

@@ -57,8 +57,8 @@ interface Unit {
   readonly bytes: Buffer[];
   readonly texts: string[];
   /**
-   * Whether the client sent a `Flush` in the exchange. The client then waits for parts of the reply before it sends more
-   * messages, so both are forwarded as they arrive.
+   * Whether the client sent a `Flush` in the exchange. The client then waits for parts of the reply before it sends
+   * more messages, so both are forwarded as they arrive.
    */
   isStreaming: boolean;
   /** Whether the first messages were sent to the server. */
