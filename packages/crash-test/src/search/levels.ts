@@ -1,7 +1,7 @@
 import { canHappen, faultKinds, placeOf, type Fault, type FaultKind } from "../faults.js";
 import type { Crossing, History } from "../history.js";
 
-/** The parts of a history without a finding that are needed to add further faults. */
+/** The parts of a history that {@link extensionsOf} needs. The history has no finding. */
 export interface Base {
   readonly faults: readonly Fault[];
   readonly crossings: readonly Pick<Crossing, "kind" | "executedMs" | "isRequest">[];
