@@ -37,7 +37,7 @@ export function driverOf(client: unknown): Database<unknown> | undefined {
 /**
  * Returns a database over any accepted client.
  *
- * @throws ConfigError `invalid_option` if `client` is none of these
+ * @throws ConfigError `invalid_option` if the client is not accepted
  */
 export function connect(client: PostgresClient): Database<unknown> {
   const wrapper = wrapperOf(client);

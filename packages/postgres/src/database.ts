@@ -9,7 +9,8 @@ export type Row = Readonly<Record<string, unknown>>;
  * database's error, or with an error whose `cause` is that error. Must not run inside another transaction.
  *
  * @param call passed by the receiver; undefined for calls of the application. When its signal is aborted, stop waiting
- *   for a connection and throw a `WebhookError` `not_sent`, or close the connection that does not reply
+ *   for a connection and throw a `WebhookError` `not_sent`. If the statement was sent already, close its connection
+ *   instead
  */
 export type Query = (
   text: string,
@@ -18,8 +19,8 @@ export type Query = (
 ) => Promise<readonly Row[]>;
 
 /**
- * Returns a column of the first row, by default the first column, `reply`. The position is used because the client may
- * be set to rename columns, or to wrap rows and values in objects.
+ * Returns a value of the first row as text, by default that of the first column, `reply`. Finds the column by its
+ * position, because the client may be set to rename columns, or to wrap rows and values in objects.
  */
 export function replyOf(rows: unknown, column = 0): string {
   let value = rows;
@@ -47,7 +48,7 @@ export function factsOf(rows: unknown): unknown {
   return JSON.parse(reply.slice(1));
 }
 
-/** A client of pg, or of a package with the same interface. */
+/** A client of pg, or another client with the same `query` method. */
 interface Client {
   query(text: string, values?: string[]): Promise<{ readonly rows: readonly unknown[] }>;
 }
@@ -58,15 +59,15 @@ export const queryOver =
     (await client.query(text, [...values])).rows as readonly Row[];
 
 /**
- * The part of a driver or a query builder that the store needs. `Tx` is the transaction that your code
+ * The part of a driver or a query builder that the store needs. `Tx` is the type of the transaction that `work`
  * receives.
  */
 export interface Database<Tx> {
   readonly query: Query;
   /**
-   * Begins a transaction, runs `work`, and commits if it resolves or rolls back if it rejects. `query` runs in that
-   * transaction. Pass `mark` of the options to `work`, or undefined if the transaction did not begin with `first`.
-   * Rejects if the commit did not take effect.
+   * Begins a transaction and runs `work`. Commits if `work` resolves, and rolls back if it rejects. Rejects if the
+   * commit did not take effect. The `query` that `work` receives runs statements in the transaction. Pass `mark` of the
+   * options to `work`, or undefined if the transaction did not begin with `first`.
    *
    * `tx` must reject statements after the first call of `query` (which completes the delivery), after the end of the
    * transaction, and after the connection is lost. Otherwise they could run outside the transaction, or make the server
@@ -76,7 +77,7 @@ export interface Database<Tx> {
     work: (tx: Tx, query: Query, mark: string | undefined) => Promise<Result>,
     options: TransactionOptions,
   ): Promise<Result>;
-  /** Returns the problems with the client's settings for `check()`, one text each. */
+  /** Returns one text for each problem with the client's settings. `check()` reports them. */
   problems?(): readonly string[];
   /** The maximum number of connections that the client opens. Default 10. */
   readonly connections?: number | undefined;
@@ -85,23 +86,24 @@ export interface Database<Tx> {
 export interface TransactionOptions {
   /**
    * A statement without parameters. Run it first in the transaction, if possible together with `begin`. It limits how
-   * long the transaction may be idle, and returns the transaction's id as `reply`, for `select
-   * pg_catalog.txid_status($1)` after the commit.
+   * long the transaction may be idle, and returns the transaction's id as `reply`. After the commit, pass the id to
+   * `select pg_catalog.txid_status($1)` to check that the commit took effect.
    */
   readonly first: string;
   /**
-   * Call it with the rows that `first` returned. With the id that they contain, each renewal of the lease checks that
-   * the server has not rolled the transaction back. Without it, a transaction whose connection has died silently waits
-   * for `work` for as long as the lease is renewed over other connections.
+   * Call this function with the rows that `first` returned. The rows contain the transaction's id. With the id, each
+   * renewal of the lease checks that the server has not rolled the transaction back. Otherwise, if the connection of
+   * the transaction dies without an error, `transaction` does not reject as long as `work` is pending and the lease is
+   * renewed over other connections.
    */
   readonly begun?: ((rows: readonly Row[]) => void) | undefined;
   /**
-   * The mark that `first` gives the transaction. If you have run `first`, pass the mark to `work`, so that the store can
+   * The mark that `first` gives the transaction. If you have run `first`, pass the mark to `work`. It lets the store
    * detect that `work` has ended the transaction.
    *
    * If there is a mark, `query` runs only one statement, the last of the transaction, and that statement fails if the
-   * transaction must not be committed. Its values consist of hexadecimal digits, numbers and spaces, and it may be sent
-   * in one message with the commit.
+   * transaction must not be committed. The values of that statement consist of hexadecimal digits, numbers and spaces.
+   * You may send it in one message with the commit.
    */
   readonly mark?: string | undefined;
   /**
@@ -110,13 +112,13 @@ export interface TransactionOptions {
   readonly idleTimeoutMs: number;
   /**
    * Aborted if the server does not reply in time to `first` or to the end of the transaction, or if the lease ends or
-   * the server rolls the transaction back during `work`. Close the connection then, because it may have stopped
-   * responding.
+   * the server rolls the transaction back during `work`. Close the transaction's connection then, because it may have
+   * stopped responding.
    */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The default options, for calls from a wrapping `Database` that does not pass its options on. */
+/** The default options. They apply if a `Database` that wraps another one does not pass on the options. */
 export const plain: TransactionOptions = {
   first: "select pg_catalog.txid_current()::pg_catalog.text as reply",
   idleTimeoutMs: 0,
@@ -135,7 +137,7 @@ export const firstStatement = (idleMs: number, mark = ""): string =>
 /** The name of a setting that does not exist, so reading it raises an error. */
 const ended = "svc_webhooks.ended_by_work";
 
-/** Replaces the reply that a statement selects. */
+/** Replaces the expression that a statement selects as its reply. */
 const wrapped = (statement: string, wrap: (reply: string) => string): string =>
   statement.replace(
     /^select (.*) as reply$/,
@@ -172,9 +174,9 @@ const statusOf = (parameter: string): string =>
   `pg_catalog.txid_status(${parameter}::pg_catalog.int8)`;
 
 /**
- * Adds to a statement's reply the state of a transaction: `committed`, `aborted`, `in progress` or nothing. The added
- * fourth parameter is the transaction's id. If the server has lost its latest transactions, an id can be in the future,
- * for which `txid_status` would raise an error.
+ * Appends the state of a transaction to a statement's reply: `committed`, `aborted`, `in progress` or nothing. The
+ * added fourth parameter is the transaction's id. If a crash of the server has lost its latest transactions, the id can
+ * be in the future. Nothing is appended then, because `txid_status` would raise an error.
  */
 export const withStatus = (statement: string): string =>
   wrapped(

@@ -35,8 +35,8 @@ export const isTransient = (error: unknown): boolean =>
 export const isLockTimeout = (error: unknown): boolean => withCode(error, "55P03") !== undefined;
 
 /**
- * Converts an error of one of the store's own statements to one that states the cause and the fix. Returns other errors
- * unchanged.
+ * Converts an error of one of the store's own statements to one that states the cause and the fix. Returns the error
+ * unchanged if its cause is not known.
  */
 export function explained(error: unknown, schema: Pick<Schema, "name">): unknown {
   // The outermost match counts, because the error of a refused statement has an earlier failure as its cause.
@@ -111,7 +111,7 @@ export function explainedWork(error: unknown): unknown {
   );
 }
 
-/** Returns the error for completing a run whose transaction the handler did not await. */
+/** Returns the error for `complete` if the handler did not await its transaction. */
 export function notAwaited(failure: { readonly error: unknown } | undefined): WebhookError {
   if (!failure) {
     return new WebhookError(

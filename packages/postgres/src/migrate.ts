@@ -14,7 +14,7 @@ import { explained, isLockTimeout, isTransient } from "./errors.js";
 import { creationOf, schemaOf, version } from "./schema/schema.js";
 
 export interface MigrateOptions {
-  /** The schema, as in the store's options. Default `"svc_webhooks"`. Errors: `invalid_option`. */
+  /** The name of the schema, as in the store's options. Default `"svc_webhooks"`. Errors: `invalid_option`. */
   readonly schema?: string | undefined;
 }
 
@@ -32,7 +32,7 @@ export interface MigrateOptions {
  * @throws WebhookError `schema_taken`: under one of the store's names, the schema contains a table of another tool, a
  *   table or function of a role that does not own the schema, or a function with other parameters; or it is of a newer
  *   version and incomplete; `lock_timeout`: another session has held a lock for 10 s; `permission_denied`, `read_only`,
- *   `not_sent`, and the database's other errors. In all these cases, nothing was changed
+ *   `not_sent`, and the database's other errors. Nothing was changed, unless the connection was lost during the commit
  *
  * @example
  * ```ts
@@ -90,8 +90,8 @@ export async function migrate(db: PostgresClient, options: MigrateOptions = {}):
   try {
     if (await isCurrent(database.query)) return false;
     return await apply().catch((error: unknown) => {
-      // Tries once more: if the isolation level is stricter than "read committed", the transaction may not see a schema
-      // that another process has just created.
+      // Tries once more after a conflict. If the isolation level is stricter than "read committed", the transaction
+      // conflicts with another process that has just created the schema, because it cannot see that schema.
       if (isTransient(error)) return apply();
       throw error;
     });
@@ -110,8 +110,8 @@ const locked = (schema: string, cause: unknown) =>
   );
 
 /**
- * Waits until no other `migrate` of this schema is running. The timeout also limits table locks, because the store's
- * calls queue behind a `migrate` that waits for a lock.
+ * A statement that waits until no other `migrate` of this schema is running. Its timeout also limits later waits for
+ * table locks, because the store's calls queue behind a `migrate` that waits for a lock.
  */
 const lock =
   "select pg_catalog.set_config('lock_timeout', '10s', true), pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended($1::pg_catalog.text, 0::pg_catalog.int8))::pg_catalog.text";

@@ -20,19 +20,19 @@ export interface PostgresStoreOptions {
   readonly schema?: string | undefined;
   /**
    * Whether a claim waits until the server has written it to disk, as completions do unless `synchronous_commit` is
-   * off. Default false: a server crash can lose a claim, so that a second run starts, but `transaction` commits only
-   * one of the two runs. Set it to true if your handlers do not use `transaction`. Errors: `invalid_option`.
+   * off. Default false: a server crash can lose a claim, so that a second run starts. `transaction` then commits only
+   * one of the two runs. Set the option to true if your handlers do not use `transaction`. Errors: `invalid_option`.
    */
   readonly durableClaims?: boolean | undefined;
 }
 
 export interface PostgresStore<Tx> extends DeliveryStore {
   /**
-   * Runs `work` in a transaction that also completes the delivery, so that its effects and its completion are committed
-   * together or not at all: exactly once. Call it once per run, as the last step of a handler, and return or await its
-   * promise: if it is still pending when the handler ends, or has failed without being awaited, the run fails
-   * (`handler_failed`), but the process keeps running. Do slow or remote work beforehand. `work` must use `tx` for
-   * everything that belongs to the transaction, and must not use the pool.
+   * Runs `work` in a transaction that also completes the delivery. The writes of `work` and the completion are
+   * committed together or not at all, so the writes happen exactly once. Call `transaction` once per run, as the last
+   * step of a handler, and return or await its promise. If the promise is still pending when the handler ends, or has
+   * rejected without being awaited, the run fails (`handler_failed`), but the process keeps running. Do slow or remote
+   * work beforehand. `work` must use `tx` for everything that belongs to the transaction, and must not use the pool.
    *
    * @returns the result of `work`, once it is committed
    * @throws TransactionLostError `transaction_lost`: this run no longer owns the delivery. Nothing was written; let the
@@ -40,14 +40,14 @@ export interface PostgresStore<Tx> extends DeliveryStore {
    * @throws TypeError `not_claimed`: the context has no fence, because the store was unavailable and `onStoreError` is
    *   `"process"`
    * @throws WebhookError `transaction_ended`: `work` ended the transaction itself, did not await a statement, or sent
-   *   one after the end; `transaction_aborted`: `work` caught the error of a statement or did not await it;
-   *   `pool_timeout`: `work` waited for another connection of the pool until the pool's timeout; `not_sent`: no
-   *   connection; `no_reply`: the transaction did not begin within 5 s, the server did not confirm its end within one
-   *   lease, or the lease ended or the server rolled the transaction back during `work`; `schema_missing`,
-   *   `permission_denied`, `read_only`
+   *   one after the end; `transaction_aborted`: a statement failed, and `work` caught its error or did not await it;
+   *   `pool_timeout`: `work` waited for another connection of the pool until the pool's timeout; `not_sent`: there was
+   *   no connection for the transaction; `no_reply`: the transaction did not begin within 5 s, the server did not
+   *   confirm its end within one lease, or the lease ended or the server rolled the transaction back during `work`;
+   *   `schema_missing`, `permission_denied`, `read_only`
    * @throws ConfigError `invalid_option`: `context` is not a handler's own context, or `work` is not a function
-   * @throws the error of `work`, or of the database at the commit. Nothing was written, except if the connection was
-   *   lost during the commit; the next attempt then detects whether it succeeded
+   * @throws the error of `work`, or the error of the database at the commit. Nothing was written, unless the connection
+   *   was lost during the commit: then the commit may have succeeded, which the next attempt detects
    */
   transaction<Result>(context: RunIdentity, work: (tx: Tx) => Promise<Result>): Promise<Result>;
 
@@ -69,9 +69,9 @@ export interface PostgresStore<Tx> extends DeliveryStore {
   purge(options?: { readonly limit?: number | undefined }): Promise<number>;
 
   /**
-   * Resolves to the conditions that endanger records or transactions, one text each, or to an empty list: a missing or
-   * unsafe schema, missing privileges, a server that rejects writes, unsafe durability settings, clock drift, client
-   * settings.
+   * Resolves to one text for each condition that endangers records or transactions: a missing or unsafe schema, missing
+   * privileges, a server that rejects writes, unsafe durability settings, clock drift, unsafe settings of the client.
+   * Resolves to an empty list if there is none.
    */
   check(call?: StoreCall): Promise<readonly string[]>;
 }
@@ -168,7 +168,7 @@ export function postgresStore(
       }
       if (transactions.endRun(key, owner)) return "owner";
       const values = [uuid(key), owner, String(retainMs), encoded(lineage)];
-      // The cast is safe, because the function returns no other value.
+      // The cast is safe, because the function in the database returns no other value.
       return (await call(schema.complete, values, storeCall)) as CompleteResult;
     },
 

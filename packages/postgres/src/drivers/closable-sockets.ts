@@ -1,6 +1,6 @@
 import { connect, type Socket } from "node:net";
 
-/** The postgres.js options that determine a socket's address. */
+/** The options of postgres.js that determine the address of a socket. */
 interface Target {
   readonly host: readonly string[];
   readonly port: readonly number[];
@@ -21,17 +21,17 @@ interface Connection {
 
 interface Opened {
   /**
-   * The number of bytes written to each socket when data last arrived on it. `Infinity` if that is unknown: before data
-   * arrives, and always with TLS.
+   * The open sockets, each with the number of bytes that had been written to it when data last arrived on it.
+   * `Infinity` if that is unknown: before data arrives, and always with TLS.
    */
   readonly sockets: Map<Connection, number>;
-  /** The socket on which data last arrived. With TLS, it is unknown. */
+  /** The socket on which data last arrived. Undefined before that, and always with TLS. */
   latest?: Connection;
-  /** The index of the host that the next socket connects to. */
+  /** The index of the host that the next socket connects to, modulo the number of hosts. */
   next: number;
 }
 
-/** Each client's sockets, by its options object. */
+/** Maps the options object of each client to its sockets. */
 const opened = new WeakMap<object, Opened>();
 
 function socket(options: Target): Socket {
@@ -44,7 +44,8 @@ function socket(options: Target): Socket {
   const tryNext = () => (all.next = index + 1);
   connection.once("error", tryNext).once("connect", () => {
     connection.off("error", tryNext);
-    // With `target_session_attrs`, the next socket tries the next host, because postgres.js leaves unsuitable servers.
+    // With `target_session_attrs`, the next socket tries the next host, because postgres.js disconnects from servers
+    // that do not match.
     all.next = isChoosy ? index + 1 : 0;
   });
   all.sockets.set(connection, Infinity);
@@ -85,15 +86,16 @@ export const areClosable = (options: { readonly socket?: unknown }): boolean =>
   options.socket === socket;
 
 /**
- * Returns the connection on which data last arrived. Code that continues after a query runs before data can arrive on
- * another connection, so this is the query's connection. Undefined if that is unknown, and always with TLS.
+ * Returns the connection on which data last arrived. Code that has just awaited a query runs before data can arrive on
+ * another connection, so this is the connection of that query. Undefined if it is unknown, as always with TLS.
  */
 export const latestConnection = (options: object): Connection | undefined =>
   opened.get(options)?.latest;
 
 /**
- * Returns a function that finds the connections on which a request has been sent since this call, but no reply has
- * arrived. If there are any, and no other connection has received data either, `others` contains the other connections.
+ * Returns a function that finds the `dead` connections: those on which data was sent since this call, but none has
+ * arrived. If there are any, and no other connection has received data either, `others` contains all other connections.
+ * Otherwise, it is empty.
  *
  * @param among the connections to examine. Default: all connections of the client
  * @param isMine whether none of these connections can be waiting for the reply to an earlier statement of the

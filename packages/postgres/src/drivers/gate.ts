@@ -87,8 +87,8 @@ export const withMethods = <Target extends object>(
 export const nextTurn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
 /**
- * Runs `work` and settles like it, but never settles if `work` fails after the transaction has ended or its
- * connection was lost, because the driver would then send its rollback outside the transaction.
+ * Runs `work` and settles like it, unless `work` fails after the transaction has ended or its connection was lost. In
+ * that case, never settles, because the driver would otherwise send its rollback outside the transaction.
  */
 export async function unlessLate<Result>(
   work: () => Result | Promise<Result>,
@@ -104,8 +104,8 @@ export async function unlessLate<Result>(
 }
 
 /**
- * Runs a driver's transaction, and passes `work` a new gate. Rejects when its connection is lost, even if `work` is
- * still running.
+ * Runs a driver's transaction, and passes `work` a new gate. Rejects when the transaction's connection is lost, even if
+ * `work` is still running.
  */
 export async function outliving<Tx, Result>(
   begin: (run: (tx: Tx) => Promise<Result>) => Promise<Result>,

@@ -34,9 +34,10 @@ interface Pluggable {
  * lost connection can crash the process, because Kysely does not listen for the connection's error.
  *
  * @param CompiledQuery from the `kysely` package
- * @param pool the pool of Kysely's dialect, if it uses pg. The store's own statements use it directly
- * @throws ConfigError `invalid_option`: `db` is not a Kysely instance or is a transaction, or `pool` is a
- *   single connection. `transaction` rejects with it if Kysely has only one connection
+ * @param pool the pool of Kysely's dialect, if the dialect uses pg. The store sends its own statements through the
+ *   pool, except those in a transaction
+ * @throws ConfigError `invalid_option`: `db` is not a Kysely instance or is a transaction, or `pool` is a single
+ *   connection. `transaction` rejects with the same error if Kysely has only one connection
  *
  * @example
  * ```ts
@@ -104,7 +105,8 @@ export function fromKysely<Tx extends KyselyQueries<Compiled>, Compiled>(
         };
         return unlessRefused(gate, work(tx.withPlugin(guard) as Tx, closing(gate, queryIn), mark));
       });
-      // The guard does not apply to statements that were compiled earlier, so the commit is checked.
+      // The guard does not apply to statements that were compiled earlier, so this checks that the transaction was
+      // committed.
       await assertCommitted(query, id);
       return result;
     },
@@ -121,7 +123,7 @@ async function assertOwnConnection(outside: Query, inside: Query, pid: unknown):
     const rows = await outside("select pg_catalog.pg_backend_pid()::pg_catalog.text as reply", []);
     isShared = replyOf(rows) === String(pid);
   };
-  // Not awaited: if the pool has no other connection, the probe completes only after the transaction.
+  // Does not await the probe: if the pool has no other connection, the probe completes only after the transaction.
   probe().catch(() => {});
   await nextTurn();
   await inside("select 1", []);

@@ -42,7 +42,7 @@ export interface PgClient {
   release(error?: boolean): void;
 }
 
-/** The client that a pool's `connect()` resolves to. The pool also has an overload with a callback. */
+/** The type of the client that a pool's `connect()` resolves to. `connect` also has an overload with a callback. */
 export type ClientOf<Pool> = Pool extends {
   // oxlint-disable-next-line typescript/no-explicit-any -- matches any callback
   connect: { (): Promise<infer Client>; (callback: any): void };
@@ -51,7 +51,7 @@ export type ClientOf<Pool> = Pool extends {
   : never;
 
 /**
- * Ignores an `error` event, which would crash the process if it had no listener. The query that needs the connection
+ * Ignores an error. An `error` event without a listener would crash the process. The query that needs the connection
  * rejects anyway.
  */
 const ignore: (error: Error) => void = () => {};
@@ -66,7 +66,8 @@ let lendings = 0;
 
 /**
  * The open clients of each pool, with the value of `lendings` at each client's latest checkout or, before the first
- * one, when it was opened. Clients that were idle when the store first used the pool are added at their next checkout.
+ * one, when it was opened. Clients that were opened before the store first used the pool are added at their next
+ * checkout.
  */
 const clientsOf = new WeakMap<PgPool, Map<PgClient, number>>();
 
@@ -100,9 +101,9 @@ export function closeClient(pool: PgPool, pid: unknown): void {
 const graceMs = 2_000;
 
 /**
- * Returns a function that closes one client that was checked out after this call and is waiting for the reply to
- * `begin`. It waits `graceMs` first, so that healthy clients of other transactions can receive their reply, and then
- * closes the one that was checked out first.
+ * Returns a function that closes one client whose `begin` receives no reply. It finds the clients that were checked out
+ * after this call and are waiting for that reply. Then it waits `graceMs`, so that healthy clients of other
+ * transactions can receive theirs. Of the clients that are still waiting, it closes the one that was checked out first.
  */
 export function beginningIn(pool: PgPool): () => void {
   const before = lendings;
@@ -122,7 +123,7 @@ export function beginningIn(pool: PgPool): () => void {
 
 function activeQuery(client: PgClient): { readonly text?: string } | null | undefined {
   const internals = client as unknown as Readonly<Record<string, { text?: string } | null>>;
-  // Prefers the internal property, because the public one is deprecated and logs a warning in versions with both.
+  // Prefers the internal property, because the public one is deprecated and logs a warning in versions that have both.
   return internals["_activeQuery" in client ? "_activeQuery" : "activeQuery"];
 }
 
@@ -145,22 +146,22 @@ function discard(client: PgClient): void {
 }
 
 /**
- * Inlines the values into the statement as string literals. They consist only of hexadecimal digits, numbers and
- * spaces.
+ * Inlines the values into the statement as string literals. The values need no escaping, because they consist only of
+ * hexadecimal digits, numbers and spaces.
  */
 const withValues = (text: string, values: readonly string[]): string =>
   text.replaceAll(/\$(\d+)/g, (_all, number) => `'${values[Number(number) - 1]}'`);
 
 /**
- * Returns a guarded client for the code in a transaction, the number of its pending statements, and a function that
- * records failures.
+ * Returns a client for `work` that refuses statements once the gate is closed, a function that returns the number of
+ * its pending statements, and a function that records failures.
  */
 function guardedClient(client: PgClient, gate: Gate) {
   let pending = 0;
   let failure: { readonly error: unknown } | undefined;
   /**
-   * Records the first failure, and sets it as the cause of later refusals: after a failed statement, the server rejects
-   * all others.
+   * Records the first failure, and sets it as the cause of later errors with the code 25P02: after a failed statement,
+   * the server rejects all others with that code.
    */
   const noteFailure = (error: unknown) => {
     const refusal = Object(error) as { readonly code?: unknown; cause?: unknown };
@@ -209,7 +210,8 @@ async function transact<Result>(
   /** The command tag that the server returned for the commit. */
   let command: string | undefined;
   const lastStatement: Query = async (text, values) => {
-    // Waits one turn, because statements that `work` did not await may still fail or send others (see `unlessRefused`).
+    // Waits one turn, because a statement that `work` did not await may still fail, or its callback may send another
+    // one.
     if (mark) await nextTurn();
     if (!mark || pending() > 0) return closing(gate, queryOver(client))(text, values);
     gate.isOpen = false;
@@ -339,7 +341,11 @@ export const guardClient = (client: PgClient, isInWork: () => boolean): Pick<PgC
     },
   });
 
-/** @throws WebhookError `not_sent` (as a rejection) if no connection can be opened or becomes free in time */
+/**
+ * Checks a client out of the pool.
+ *
+ * @throws WebhookError `not_sent` (as a rejection) if no connection can be opened or becomes free in time
+ */
 async function checkOut(pool: PgPool, signal: AbortSignal | undefined): Promise<PgClient> {
   let client: PgClient;
   try {
@@ -357,7 +363,10 @@ async function checkOut(pool: PgPool, signal: AbortSignal | undefined): Promise<
   return client;
 }
 
-/** Returns whether the server rejected a statement but keeps the connection. Drivers' own errors have no severity. */
+/**
+ * Returns whether an error means that the server rejected a statement but keeps the connection. Errors that the driver
+ * itself creates have no severity.
+ */
 function isRefusal(error: unknown): boolean {
   const { severity, code } = Object(error) as { severity?: string; code?: string };
   return severity !== undefined && !/^(?:08|57P|25P03)/.test(String(code));

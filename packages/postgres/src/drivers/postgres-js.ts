@@ -42,7 +42,7 @@ type PostgresJsQuery = PromiseLike<readonly unknown[]>;
 
 /** The members of a query that the types of postgres.js omit. */
 interface Internals {
-  /** The connection that the query was sent on. Undefined until it is sent. */
+  /** The connection on which the query was sent. Undefined until then. */
   readonly state?: { readonly pid: number | null };
   /** Whether no earlier query is waiting for its reply on that connection. */
   readonly active?: boolean;
@@ -52,7 +52,7 @@ interface Internals {
 
 const ignore = () => {};
 
-/** The argument that `sql.begin` passes to its callback. `begin` also has an overload with options. */
+/** The type of the argument that `sql.begin` passes to its callback. `begin` also has an overload with options. */
 export type TxOf<Sql> = Sql extends {
   begin: {
     // oxlint-disable-next-line typescript/no-explicit-any -- matches any function
@@ -65,8 +65,9 @@ export type TxOf<Sql> = Sql extends {
   : never;
 
 /**
- * Closes `own`, if it is known, otherwise all dead connections. If no connection has received anything meanwhile, the
- * latter also sends a probe on each idle connection and closes it, because it is probably dead too.
+ * Closes `own` if it is known, otherwise all connections that `find` reports as dead. In that case, if no other
+ * connection has received data either, idle connections are probably dead too: sends a probe on each of them, and
+ * closes those that do not respond within one turn of the event loop.
  */
 async function closeDead(
   sql: PostgresJs,
@@ -83,7 +84,7 @@ async function closeDead(
     await new Promise<void>((resolve) => process.nextTick(resolve));
     if (!(probe as unknown as Internals).active) break;
   }
-  // Waits one turn, after which all probes have been written.
+  // Waits one turn. After that, all probes have been written to their sockets.
   await nextTurn();
   for (const socket of [...dead, ...findProbed().dead]) socket.destroy();
 }
@@ -149,7 +150,7 @@ export function overPostgresJs<Sql extends PostgresJs>(sql: Sql): Database<TxOf<
       const result = await outliving<PostgresJsTx, Result>(
         (run) => sql.begin(run),
         async (tx, gate) => {
-          // The reply to `begin` has just arrived.
+          // The reply to `begin` has just arrived, on the transaction's connection.
           own = latestConnection(sql.options);
           // This statement is sent together with the first one of `work`.
           reply = tx.unsafe(first) as PromiseLike<readonly Row[]>;
@@ -180,7 +181,7 @@ export function overPostgresJs<Sql extends PostgresJs>(sql: Sql): Database<TxOf<
   };
 }
 
-/** Returns the problems with the settings of a client, one text each. */
+/** Returns one text for each problem with the settings of a client. */
 function problemsOf(sql: PostgresJs): readonly string[] {
   if (!areClosable(sql.options)) {
     return [
@@ -194,14 +195,16 @@ function problemsOf(sql: PostgresJs): readonly string[] {
 }
 
 /**
- * Returns a client for a query builder's session in an open transaction. The session's transactions run in this one.
+ * Returns a client for a query builder's session. Transactions that the session begins run in the open transaction
+ * `tx`.
  */
 export const guardTx = (tx: unknown): { begin<Result>(run: (tx: unknown) => Result): Result } => ({
   begin: (run) => run(tx),
 });
 
 /**
- * The members of a postgres.js transaction whose statements are guarded. The transaction itself is a template tag too.
+ * The members of a postgres.js transaction that `guardedTx` guards. The transaction is also a template tag, which is
+ * guarded too.
  */
 export interface PostgresJsTx {
   unsafe: PostgresJsUnsafe;
@@ -212,8 +215,9 @@ export interface PostgresJsTx {
 }
 
 /**
- * Returns a transaction that sends no statements once the gate is closed. postgres.js itself would send them on the
- * connection that replaces a lost one, outside any transaction, or throw an error that crashes the process.
+ * Returns a transaction that refuses statements while `mayRun` returns false, by default once the gate is closed or the
+ * connection is lost. postgres.js itself would send them on the connection that replaces a lost one, outside any
+ * transaction, or throw an error that crashes the process.
  */
 export function guardedTx<Tx extends PostgresJsTx>(
   tx: Tx,
@@ -247,8 +251,8 @@ export function guardedTx<Tx extends PostgresJsTx>(
         const method = target[member] as (...args: unknown[]) => unknown;
         return (...args: unknown[]) => guarded(method(...args));
       }
-      // The transaction's own `notify` would send a statement past the gate, and its own `prepare` would end it as a
-      // prepared transaction, which stays open.
+      // The transaction's own `notify` would send a statement past the gate, and its own `prepare` would prepare it for
+      // a two-phase commit, which leaves it open.
       if (member === "notify") {
         return async (...args: unknown[]) =>
           guarded(target.unsafe("select pg_notify($1, $2)", args.map(String)));

@@ -4,7 +4,7 @@ import { factsOf, type Database } from "../database.js";
 import { migrateText } from "../errors.js";
 import type { Schema } from "./schema.js";
 
-/** The facts that `checkServer` reads with one statement, as JSON. */
+/** The facts that one SQL statement returns to `checkServer` as JSON. */
 interface Facts {
   readonly now: number;
   readonly replica: boolean;
@@ -40,7 +40,7 @@ const statement = `select pg_catalog.concat('f', pg_catalog.json_build_object(
 
 const toleratedDriftMs = 1_000;
 
-/** Resolves to the conditions that endanger records or transactions, one text each. */
+/** Resolves to one text for each condition that endangers records or transactions. */
 export async function checkServer(
   database: Database<unknown>,
   { name }: Schema,
@@ -81,7 +81,7 @@ export async function checkServer(
         : "default_transaction_read_only is on, so no new delivery can be recorded. Set it to off for the role or the database.",
     );
   }
-  // PGlite is exempt: it reports fsync as off, but its environment determines how it writes files.
+  // PGlite is exempt: it reports fsync as off, but its file system decides whether writes reach the disk.
   if (facts.fsync === "off" && !facts.version.includes("PGlite")) {
     problems.push("fsync is off, so a machine crash can destroy the database. Set it to on.");
   }

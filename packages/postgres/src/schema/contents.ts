@@ -1,6 +1,6 @@
 import { functionNames, signatures } from "./schema.js";
 
-/** The objects with the store's names that exist in a schema. */
+/** The objects in a schema that have the name of one of the store's objects. */
 export interface Contents {
   readonly functions: readonly (Found & {
     /** The OIDs of the function's parameter types. */
@@ -14,7 +14,7 @@ export interface Contents {
 
 interface Found {
   readonly name: string;
-  /** The name to show in messages. */
+  /** The name to show in messages. For a function, it includes the types of the parameters. */
   readonly shown: string;
   /** The object's owner, or null if the owner also owns the schema, is a superuser or is the current role. */
   readonly stranger: string | null;
@@ -38,13 +38,13 @@ const tables: Readonly<Record<string, readonly string[]>> = {
 
 const indexes = ["deliveries_pkey", "deliveries_purge_hour"];
 
-/** A SQL expression for the OID of the schema `$1`, or null if there is none. */
+/** An SQL expression for the OID of the schema whose name is `$1`. It is null if there is no such schema. */
 export const namespace: string =
   "(select pg_catalog.to_regnamespace(pg_catalog.quote_ident($1::pg_catalog.text))::pg_catalog.oid)";
 
 /**
- * Returns a SQL expression that lists the objects with these names in a catalog, as JSON. The first parameter contains
- * the catalog, the prefix of its columns, and the type whose text form is the name to show.
+ * Returns an SQL expression for a JSON list of the objects in the schema `$1` that have one of these names. The first
+ * parameter contains the catalog, the prefix of its columns, and the type whose text form is the name to show.
  */
 const objectsIn = (
   [catalog, prefix, shown]: readonly string[],
@@ -72,7 +72,7 @@ const relationsFound = objectsIn(
       where a.attrelid operator(pg_catalog.=) c.oid)`,
 );
 
-/** A SQL expression that returns the `Contents` of the schema `$1` as JSON. Every role may read these catalogs. */
+/** An SQL expression for the `Contents` of the schema `$1` as JSON. Every role may read the catalogs that it uses. */
 export const contents: string = `pg_catalog.json_build_object('functions', ${functionsFound}, 'relations', ${relationsFound})`;
 
 const functionIn = ({ functions }: Contents, name: string) =>
@@ -81,7 +81,7 @@ const functionIn = ({ functions }: Contents, name: string) =>
 export const relationIn = ({ relations }: Contents, name: string): Found | undefined =>
   relations.find((relation) => relation.name === name);
 
-/** Returns the objects that this version needs but the schema lacks. */
+/** Returns the names of the objects that this version needs but the schema lacks. */
 export const missingIn = (all: Contents): readonly string[] => [
   ...functionNames.filter((name) => !functionIn(all, name)),
   ...Object.keys(tables)
@@ -90,13 +90,13 @@ export const missingIn = (all: Contents): readonly string[] => [
   ...indexes.filter((name) => !relationIn(all, name)).map((name) => `index ${name}`),
 ];
 
-/** Returns the functions that resolve names through the caller's `search_path`. */
+/** Returns the names of the functions that resolve names through the caller's `search_path`. */
 export const openIn = (all: Contents): readonly string[] =>
   functionNames.filter((name) => functionIn(all, name)?.isPinned === false);
 
 /**
- * Returns messages for the operator about tables and functions that have the store's names, but other columns,
- * parameters or owners than the store's.
+ * Returns messages for the operator about tables and functions that have the store's names but may not be the store's:
+ * tables that lack a column, functions with other parameters, and both if their owner is a `stranger`.
  */
 export function foreignIn({ functions, relations }: Contents, schema: string): readonly string[] {
   const problems: string[] = [];

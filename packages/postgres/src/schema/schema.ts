@@ -7,7 +7,7 @@ export const defaultSchema = "svc_webhooks";
 /** The version that `schema.sql` creates. */
 export const version = 2;
 
-/** The SQL statements that use a schema. All their parameters are text. */
+/** The name of a schema, and the SQL statements that use it. All parameters of the statements are text. */
 export interface Schema {
   readonly name: string;
   readonly claim: string;
@@ -23,7 +23,10 @@ export interface Schema {
 /** The number of parameters of each function. */
 const functions = { claim: 7, complete: 4, release: 5, extend: 3, forget: 1, finish: 2, purge: 1 };
 
-/** The functions that this version needs, with the OIDs of their parameter types: 25 is text, 1184 is timestamptz. */
+/**
+ * Maps the name of each function that this version needs to the OIDs of its parameter types: 25 is text, 1184 is
+ * timestamptz.
+ */
 export const signatures: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
     Object.entries(functions).map(([name, size]) => [`${name}_1`, Array(size).fill(25).join(" ")]),
@@ -34,7 +37,7 @@ export const signatures: Readonly<Record<string, string>> = {
 export const functionNames: readonly string[] = Object.keys(signatures);
 
 /**
- * Returns the SQL statements that use a schema.
+ * Returns the SQL statements that use the schema with this name.
  *
  * @throws ConfigError `invalid_option` if the name is not allowed
  */
@@ -58,9 +61,9 @@ export function schemaOf(name: string = defaultSchema): Schema {
 }
 
 /**
- * Returns the statement that reads the states of records, one letter per key of the comma-separated list `$1`: `f` also
- * for a run whose lease has ended, `-` if there is no record or it has expired. The statement is not a function of the
- * schema, so it needs no migration.
+ * Returns the statement that reads the states of records, given their keys as a comma-separated list in `$1`. Its reply
+ * has one letter per key: the state in the table; `f` for a running record whose lease has ended; `-` if there is no
+ * record or it has expired. The statement calls no function of the schema, so it needs no migration.
  */
 const peekOf = (name: string) =>
   `select coalesce(pg_catalog.string_agg(case
@@ -70,10 +73,10 @@ const peekOf = (name: string) =>
 from pg_catalog.unnest(pg_catalog.string_to_array($1::pg_catalog.text, ',')::pg_catalog.uuid[]) with ordinality k(key, at)
 left join "${name}".deliveries d on d.key operator(pg_catalog.=) k.key`;
 
-/** Returns the individual statements of `schema.sql`, adapted to this schema. */
+/** Returns the individual statements of `schema.sql`, with the name of this schema. */
 export const creationOf = ({ name }: Schema): readonly string[] =>
   file
-    // The default name stays unquoted, so that the functions are identical to those that psql creates.
+    // The default name stays unquoted, so that the functions are identical to those that psql creates from the file.
     .replaceAll(/\bsvc_webhooks\b/g, name === defaultSchema ? name : `"${name}"`)
     .split(/\n\n+/)
     // Omits the file's header, which is only a comment.

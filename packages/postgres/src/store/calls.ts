@@ -12,11 +12,11 @@ export interface Calls {
     storeCall?: StoreCall,
   ) => Promise<string>;
   /**
-   * Throws `not_sent` if there are as many overdue calls as connections, so that a claim would have to wait behind
-   * them.
+   * Throws `not_sent` if at least as many calls are overdue as there are connections, because a claim would have to
+   * wait behind them.
    */
   readonly assertNotCongested: () => void;
-  /** Converts a statement's error to one that states the cause. */
+  /** Converts the error of a statement to one that states the cause, if the cause is known. */
   readonly explainedCall: (error: unknown) => unknown;
 }
 
@@ -25,8 +25,8 @@ export function createCalls(database: Database<unknown>, schema: Schema): Calls 
   const pendingCalls = new Set<{ readonly deadline: StoreCall | undefined }>();
 
   const explainedCall = (error: unknown) => {
-    // States problems with the client's settings too, because connections that have stopped responding may occupy the
-    // whole pool.
+    // After a pool timeout, also states the problems with the client's settings: they may be the reason why connections
+    // that have stopped responding occupy the whole pool.
     const problems = isPoolTimeout(error) ? (database.problems?.() ?? []) : [];
     return problems.length > 0 ? notSent(error, problems) : explained(error, schema);
   };

@@ -1,14 +1,17 @@
 const ignore = () => {};
 
-/** The state of a promise. Promises derived from it that reject with the same error share it. */
+/**
+ * The state of a promise. Promises that are derived from the promise, and reject with the same error, share the state.
+ */
 interface State {
   isAwaited: boolean;
   failure?: { readonly error: unknown };
 }
 
 /**
- * A promise that records whether it is awaited. A promise that `finally`, or `then` without an error handler, derives
- * from it rejects with the same error, so the original counts as awaited only if the derived promise is.
+ * A promise that records whether it is awaited, that is, whether its rejection is handled. The promises that `finally`,
+ * and `then` without an error handler, return reject with the same error. Calling these methods therefore does not
+ * count, but awaiting the returned promise does.
  */
 export class NotedPromise<Result> extends Promise<Result> {
   #state: State = { isAwaited: false };
@@ -18,7 +21,7 @@ export class NotedPromise<Result> extends Promise<Result> {
     return this.#state.isAwaited;
   }
 
-  /** The error with which the promise will reject, if any. */
+  /** The error that `failWith` has recorded, if any. */
   get failure(): { readonly error: unknown } | undefined {
     return this.#state.failure;
   }
@@ -32,7 +35,7 @@ export class NotedPromise<Result> extends Promise<Result> {
     void this.settled();
   }
 
-  /** Resolves when this promise has settled. Calling this method does not count as awaiting it. */
+  /** Resolves when this promise has settled. Calling this method does not count as awaiting the promise. */
   async settled(): Promise<void> {
     await super.then(ignore, ignore);
   }

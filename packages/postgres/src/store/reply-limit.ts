@@ -3,13 +3,10 @@ import { WebhookError } from "@svc-webhooks/core";
 /** How long a transaction may take to begin (one connection and one round trip), in milliseconds. */
 const beginMs = 5_000;
 
-/**
- * The maximum number of leases that `work` may last while its lease is not renewed because the pool has no free
- * connection.
- */
+/** How many leases in a row `work` may last without a renewal, if the renewals find no free connection in the pool. */
 const mostLeases = 10;
 
-/** How long `work` may still end by itself before the signal is aborted, in milliseconds. */
+/** How much longer to wait for `work` to end by itself before the signal is aborted, in milliseconds. */
 const graceMs = 1_000;
 
 /**
@@ -17,9 +14,10 @@ const graceMs = 1_000;
  *
  * - **begin**: after `beginMs`, the signal is aborted.
  * - **work**: the statements are the application's, so only the lease is watched. Each renewal starts the lease again.
- *   1 s after the lease ends, the signal is aborted, unless a renewal found no connection: then the pool may be full of
- *   healthy transactions like this one, so the lease is repeated, up to `mostLeases` leases in all. 1 s after a renewal
- *   has found that the server has rolled the transaction back, the signal is aborted too.
+ *   1 s after the lease ends, the signal is aborted, unless a renewal during this lease found no connection. In that
+ *   case, the pool may be full of healthy transactions like this one, so the lease is repeated, up to `mostLeases`
+ *   leases in all. 1 s after a renewal has found that the server has rolled the transaction back, the signal is aborted
+ *   too.
  * - **end**: after one lease, the signal is aborted.
  */
 export class ReplyLimit {
@@ -28,7 +26,7 @@ export class ReplyLimit {
   #timer: NodeJS.Timeout | undefined;
   #isPoolFull = false;
   #leasesLeft = mostLeases;
-  /** Whether `work` is running, and the server is not known to have rolled it back. */
+  /** Whether `work` is running, and the server is not known to have rolled the transaction back. */
   isWorking = false;
   /** Whether the transaction is being completed and committed. */
   isEnding = false;
@@ -58,8 +56,8 @@ export class ReplyLimit {
   }
 
   /**
-   * Records that the server has rolled the transaction back. If `work` has not ended 1 s later, the signal is aborted:
-   * until then, the error that it is handling, or that is arriving, takes precedence.
+   * Records that the server has rolled the transaction back. If `work` has not ended 1 s later, the signal is aborted.
+   * The wait lets `work` reject first with its own error, which states the cause more precisely.
    */
   noteRollback(): void {
     if (!this.isWorking) return;
@@ -67,7 +65,7 @@ export class ReplyLimit {
     this.#after(graceMs, () => this.#controller.abort(rolledBackInWork()));
   }
 
-  /** Records that the lease could not be renewed, because the pool had no connection. */
+  /** Records that the lease could not be renewed, because the pool provided no connection. */
   noteFullPool(): void {
     this.#isPoolFull = true;
   }
@@ -95,7 +93,7 @@ export class ReplyLimit {
     this.#isPoolFull = false;
     this.#leasesLeft -= 1;
     this.#after(this.leaseMs, () => {
-      // Waits more, so that a process that was frozen can read the data that has arrived meanwhile.
+      // Waits longer, so that a process that was frozen can read the data that has arrived meanwhile.
       this.#after(graceMs, () => {
         if (this.#isPoolFull && this.#leasesLeft > 0) this.#startLease();
         else this.#controller.abort(leaseEnded());

@@ -10,7 +10,7 @@ import { uuid } from "./wire.js";
 
 interface Transaction {
   readonly own: () => NotedPromise<unknown>;
-  /** The time limit for the server's replies. Undefined until the transaction begins. */
+  /** The time limit for the server's replies. Undefined if `transaction` was called with invalid arguments. */
   limit?: ReplyLimit;
   /** The transaction's id on the server. Undefined until it is known. */
   id?: string;
@@ -45,7 +45,7 @@ export function createTransactions(
   explainedCall: (error: unknown) => unknown,
 ): Transactions {
   // This process can hold two runs of the same key if one has lost its lease. A context identifies a run by its fence;
-  // the store's calls identify it by its owner.
+  // the store's calls identify it by its owner, the encoded token.
   const fences = new Map<string, number>();
   const runs = new Map<string, Run>();
   /**
@@ -78,7 +78,8 @@ export function createTransactions(
           (error) => (isEnded(error) ? endedByWork() : explainedCall(error)),
           () => (mark ? query(unlessEnded(text), [...values, mark]) : query(text, values)),
         );
-        // Set before the commit, because the reply to a concurrent `extend` may arrive before the commit's.
+        // `isFinished` is set before the commit, because the reply to a concurrent `extend` may arrive before the reply
+        // to the commit.
         finished = run;
         if (run) run.isFinished = true;
         return effects;
@@ -140,15 +141,16 @@ export function createTransactions(
 /**
  * Extends the lease of a run and of its transactions. Resolves to whether the run still owns the delivery.
  *
- * @param extend resolves to `1` if the lease was extended, otherwise `0`, followed by the state of the transaction with
- *   this id, if it is set
+ * @param extend extends the lease in the database. Resolves to `1` if that succeeded, otherwise `0`. If `id` is set,
+ *   the state of the transaction with this id follows
  */
 export async function extendRun(
   run: Run | undefined,
   extend: (id: string | undefined) => Promise<string>,
 ): Promise<boolean> {
   const transactions = run?.transactions ?? [];
-  // Only one transaction of a run can be committed, so any others are checked after this one.
+  // Checks only one, because only one transaction of a run can be committed. Another one is checked after this one has
+  // ended.
   const working = [...transactions].find(
     ({ limit, id = "" }) => limit?.isWorking && /^\d{1,18}$/.test(id),
   );
@@ -167,9 +169,13 @@ export async function extendRun(
   return isExtended || run?.isFinished === true;
 }
 
-/** Returns the statement that completes a run. @throws ConfigError, or TypeError `not_claimed` */
+/**
+ * Returns the statement that completes a run.
+ *
+ * @throws ConfigError `invalid_option`; TypeError `not_claimed`
+ */
 function finishOf(schema: Schema, context: RunIdentity): Statement {
-  // Both are checked, because JavaScript callers may pass anything, and a copy of the context lacks its getters.
+  // Checks both members, because JavaScript callers may pass anything, and a copy of a context lacks the getters.
   const { idempotencyKey, fence } = Object(context) as Partial<RunIdentity>;
   if (typeof idempotencyKey !== "string") throw notAContext();
   if (fence === undefined) {

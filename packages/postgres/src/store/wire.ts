@@ -3,7 +3,8 @@ import type { ClaimResult, RecordState } from "@svc-webhooks/core";
 import { unexpected } from "../database.js";
 
 /*
- * These functions convert values of the contract to and from the texts that the functions of `schema.sql` use.
+ * These functions convert values of a `DeliveryStore`'s calls to and from the texts that the functions in `schema.sql`
+ * use.
  */
 
 /**
