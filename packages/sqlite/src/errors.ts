@@ -28,13 +28,16 @@ function hasResult(error: unknown, result: keyof typeof resultCodes): boolean {
   return typeof code === "string" && code.startsWith(name);
 }
 
-/** Returns whether another connection holds a lock, so that the call changed nothing and can be repeated. */
+/**
+ * Returns whether a call failed because another connection holds a lock. The call then changed nothing and can be
+ * repeated.
+ */
 export const isBusy = (error: unknown): boolean =>
   hasResult(error, "busy") || hasResult(error, "locked") || hasResult(error, "protocol");
 
 /**
  * Returns whether a write failed because a statement of this connection is still being read: SQLite allows no write in
- * its old snapshot.
+ * the old snapshot that the statement reads.
  */
 const isReading = (error: unknown, message: string): boolean => {
   const { code, errcode, errno } = Object(error) as DriverError;
@@ -99,8 +102,8 @@ const explanations: readonly Explanation[] = [
 ];
 
 /**
- * Converts an error of one of the store's own statements to one that states the cause and the fix. Returns other errors
- * unchanged.
+ * Converts an error of one of the store's own statements to one that states the cause and the fix. Returns the error
+ * unchanged if its cause is not known.
  */
 export function explained(error: unknown): unknown {
   if (error instanceof WebhookError) return error;

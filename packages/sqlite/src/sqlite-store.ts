@@ -13,8 +13,8 @@ import { bytesOf } from "./store/wire.js";
 export interface SqliteStoreOptions {
   /**
    * How long your statements, `transaction` and `purge` wait while another connection writes, in milliseconds: 0 …
-   * 60,000, default 5,000. The store sets it as `busy_timeout` of the connection. SQLite blocks the process while it
-   * waits; the receiver's calls wait without blocking, until their deadline. Errors: `invalid_option`.
+   * 60,000, default 5,000. The store sets it as `busy_timeout` of the connection. SQLite blocks the process during the
+   * wait. The receiver's calls wait without blocking it, until their deadline. Errors: `invalid_option`.
    */
   readonly busyTimeoutMs?: number | undefined;
   /**
@@ -32,7 +32,7 @@ export interface SqliteStoreOptions {
   readonly durableClaims?: boolean | undefined;
 }
 
-/** Makes the compiler reject a `work` function that returns a promise. Its error contains the text. */
+/** Makes the compiler reject a `work` function that returns a promise. The compiler's error contains the text. */
 export type Synchronous<Result> =
   Result extends PromiseLike<unknown>
     ? "`work` returns a promise, but must be synchronous. Await everything before `transaction`."
@@ -40,10 +40,11 @@ export type Synchronous<Result> =
 
 export interface SqliteStore<Db> extends DeliveryStore {
   /**
-   * Runs `work` in a transaction that also completes the delivery, so that its effects and its completion are committed
-   * together or not at all: exactly once. Call it once per run, as the last step of a handler. `work` must be
-   * synchronous: do everything that you await before the call. All statements on the store's connection belong to the
-   * transaction, whether they use `db` or the variable that you passed to `sqliteStore`.
+   * Runs `work` in a transaction that also completes the delivery. The writes of `work` and the completion are
+   * committed together or not at all, so the writes happen exactly once. Call `transaction` once per run, as the last
+   * step of a handler. `work` must be synchronous: do everything that you await before the call. All statements that
+   * run on the store's connection during `work` belong to the transaction, whether they use `db` or the variable that
+   * you passed to `sqliteStore`.
    *
    * @returns the result of `work`, once it is committed
    * @throws TransactionLostError `transaction_lost`: this run no longer owns the delivery. `work` was not called; let the
@@ -66,27 +67,27 @@ export interface SqliteStore<Db> extends DeliveryStore {
 
   /**
    * Removes up to `limit` (1 … 1,000,000, default 1,000) expired records, and returns their number. Claims remove such
-   * records too, so no cleanup job is necessary. It blocks the process and, if fewer records have expired, reads the
-   * whole table.
+   * records too, so no cleanup job is necessary. `purge` blocks the process. If fewer than `limit` records have
+   * expired, it reads the whole table.
    *
    * @throws ConfigError `invalid_option`, `unknown_option`
-   * @throws WebhookError with the codes that `transaction` has for the database and the connection
+   * @throws WebhookError with the codes of `transaction` that concern the database or the connection
    */
   purge(options?: { readonly limit?: number | undefined }): number;
 
   /**
-   * Returns the conditions that endanger records or transactions, one text each, or an empty list: missing or newer
-   * tables, a database in memory, refused writes, a deleted file, and unsafe values of `journal_mode`, `synchronous` or
-   * `busy_timeout`.
+   * Returns one text for each condition that endangers records or transactions: missing or newer tables, a database in
+   * memory, refused writes, a deleted file, and unsafe values of `journal_mode`, `synchronous` or `busy_timeout`.
+   * Returns an empty list if there is none.
    */
   check(call?: StoreCall): readonly string[];
 }
 
 /**
  * Keeps records in a SQLite database, next to the application's own tables. All processes of one machine that open the
- * same file share them. Each call that writes is one transaction. The store uses the machine's clock. You own the
- * connection: you create and close it. The store sets its `synchronous` and `busy_timeout`. Create the tables first,
- * with `migrate(db)` or the package's `schema.sql`.
+ * same file share the records. Each call that writes is one transaction. The store uses the machine's clock. You own
+ * the connection: you create and close it. The store sets its `synchronous` and `busy_timeout`. Create the tables
+ * first, with `migrate(db)` or the package's `schema.sql`.
  *
  * With {@link SqliteStore.transaction}, a handler's writes to the same database happen exactly once.
  *
@@ -160,7 +161,7 @@ export function sqliteStore<Db extends SqliteDatabase>(
     extend(key, request, call) {
       if (runs.isFinished(key, request.token)) return true;
       const extended = connection.write(() => records.extend(bytesOf(key), request), call, true);
-      // The run is checked again, because the transaction may have been committed while the call waited.
+      // The run is checked again, because its transaction may have been committed while the call waited.
       return then(extended, (is) => is || runs.isFinished(key, request.token));
     },
 
@@ -174,7 +175,7 @@ export function sqliteStore<Db extends SqliteDatabase>(
 
     transaction(context, work) {
       const result = runTransaction(db, records, context, work as (on: unknown) => unknown);
-      // Both members are present, because `runTransaction` throws otherwise.
+      // Both members of the context are present, because `runTransaction` throws otherwise.
       runs.finish(context.idempotencyKey, context.fence ?? 0);
       return result as ReturnType<typeof work>;
     },

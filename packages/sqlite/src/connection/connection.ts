@@ -12,12 +12,12 @@ export const valuesOf = (row: unknown): readonly unknown[] => Object.values(Obje
 export const pragma = (db: SqliteDatabase, name: string): unknown =>
   valuesOf(db.prepare(`PRAGMA ${name}`).get())[0];
 
-/** Rolls back, unless SQLite or the caller has ended the transaction already. */
+/** Rolls the open transaction back, unless it has ended already. */
 export function rollBack(db: SqliteDatabase): void {
   try {
     db.exec("ROLLBACK");
   } catch {
-    // The transaction has ended already.
+    // SQLite or the application's code has ended the transaction.
   }
 }
 
@@ -43,7 +43,7 @@ export function transact<Result>(db: SqliteDatabase, work: () => Result): Result
   }
 }
 
-/** Runs a step of the store. Converts its error to one that states the cause and the fix. */
+/** Runs a step of the store. If the step fails for a known cause, throws an error that states the cause and the fix. */
 export function explaining<Result>(step: () => Result): Result {
   try {
     return step();
@@ -67,11 +67,14 @@ export interface Connection {
   readonly run: <Result>(step: () => Result) => Result;
   /** Tries once to run a step that only reads. Returns undefined if the database is locked. */
   readonly glance: <Result>(step: () => Result) => Result | undefined;
-  /** Runs a step that only reads. Waits like `write`, because with a rollback journal, writers lock out readers. */
+  /**
+   * Runs a step that only reads. If the database is locked, waits like `write`: with a rollback journal, a writer locks
+   * out readers.
+   */
   readonly read: <Result>(step: () => Result, call: StoreCall | undefined) => MaybePromise<Result>;
   /**
-   * Runs a step in a transaction of its own, without blocking the process: if the database is locked, it repeats the
-   * step after a pause, until the call's deadline.
+   * Runs a step in a transaction of its own, without blocking the process: if the database is locked, `write` repeats
+   * the step after a pause, until the call's deadline.
    *
    * @param isLazy whether a power loss may undo the step
    */
@@ -105,14 +108,17 @@ function quietly(db: SqliteDatabase, pragmas: string): void {
     db.exec(pragmas);
   } catch {
     // The error can be ignored in each case: inside a transaction of the application, SQLite never changes
-    // `synchronous`, so it keeps its value; a closed connection has no settings; and while an iterator is open, some
-    // drivers only read.
+    // `synchronous`; a closed connection has no settings; and while an iterator is open, some drivers refuse pragmas,
+    // but they also refuse writes.
   }
 }
 
 /** Returns functions that run a step, and repeat it while the database is locked, until the call's deadline. */
 function createPatience() {
-  /** The pause that all waiting calls share, so that only the first of them tries again after it. */
+  /**
+   * The pause that all waiting calls share. After the pause, the first of them tries again. If the database is still
+   * locked, the next pause starts, and the others do not try.
+   */
   let pause: Promise<void> | undefined;
 
   const waiting = async <Result>(
@@ -161,7 +167,9 @@ function createPatience() {
 }
 
 /**
- * @param forget called to discard the prepared statements when the connection was opened again
+ * Sets the pragmas of a connection, and returns functions that run the store's calls on it.
+ *
+ * @param forget called to discard the prepared statements when the application may have opened the connection again
  * @throws ConfigError `invalid_option`: another store on the connection has other settings
  */
 export function createConnection(
@@ -187,7 +195,7 @@ export function createConnection(
       quietly(db, restore);
     }
   };
-  /** Runs a step that fails, instead of blocking the process, if the database is locked. */
+  /** Runs a step so that it fails, instead of blocking the process, if the database is locked. */
   const withoutWaiting = <Result>(step: () => Result): Result =>
     withPragmas("PRAGMA busy_timeout=0", restoreTimeout, step);
 
@@ -207,7 +215,7 @@ export function createConnection(
     }
   };
 
-  // With a write-ahead log, the timeout need not be changed, because no writer locks out a reader.
+  // With a write-ahead log, a reader does not wait for writers, so the timeout need not be changed.
   const readOnce = <Result>(step: () => Result): Result =>
     renewing(() => (hasLog ? step() : withoutWaiting(step)));
 

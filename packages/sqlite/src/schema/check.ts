@@ -4,7 +4,7 @@ import type { SqliteDatabase } from "../database.js";
 import { explained, isBusy } from "../errors.js";
 import { newerText, version, versionIn } from "./schema.js";
 
-/** Returns the conditions that endanger records or transactions, one text each. */
+/** Returns one text for each condition that endangers records or transactions. */
 export const checkDatabase = (db: SqliteDatabase, busyTimeoutMs: number): readonly string[] =>
   explaining(() => {
     const databaseVersion = versionIn(db);
@@ -41,15 +41,15 @@ export const checkDatabase = (db: SqliteDatabase, busyTimeoutMs: number): readon
     }
     if (timeout < busyTimeoutMs) {
       problems.push(
-        `busy_timeout is ${timeout} ms, below the store's \`busyTimeoutMs\` of ${busyTimeoutMs} ms, so your statements fail as soon as another process writes. Do not set the pragma on this connection.`,
+        `busy_timeout is ${timeout} ms, below the store's \`busyTimeoutMs\` of ${busyTimeoutMs} ms, so your statements fail earlier if another process writes. Do not set the pragma on this connection.`,
       );
     }
     return problems;
   });
 
 /**
- * Returns the reason why the database refuses writes, or undefined if there is none. A lock is not a reason, and inside
- * a transaction of the application, nothing is checked.
+ * Returns the reason why the database refuses writes, or undefined if there is none. A lock of another connection is
+ * not a reason. Inside a transaction of the application, nothing is checked.
  */
 function refusalOf(db: SqliteDatabase, busyTimeoutMs: number): string | undefined {
   try {
@@ -60,7 +60,7 @@ function refusalOf(db: SqliteDatabase, busyTimeoutMs: number): string | undefine
     return undefined;
   }
   try {
-    // The timeout is 0, because a check does not wait for a writer.
+    // The timeout is 0, because the check must not block the process while another connection writes.
     db.exec("PRAGMA busy_timeout=0; DELETE FROM svc_webhooks_deliveries WHERE 0");
     return undefined;
   } catch (error) {

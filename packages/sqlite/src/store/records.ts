@@ -22,7 +22,8 @@ const columns = "key, state, expires_at, fence, run, lease_ends_at, token, linea
 const table = "svc_webhooks_deliveries";
 
 /**
- * The number of records after a claimed one, in the order of the keys, that each claim removes if they have expired.
+ * The number of records that each successful claim examines, starting after its own in the order of the keys. Those
+ * that have expired are removed.
  */
 const neighbors = 8;
 
@@ -41,7 +42,7 @@ function prepare(db: SqliteDatabase): Statements {
     find: db.prepare(`SELECT ${columns} FROM ${table} WHERE key = ?`),
     put: db.prepare(`INSERT OR REPLACE INTO ${table} (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`),
     remove: db.prepare(`DELETE FROM ${table} WHERE key = ?`),
-    // Keys are hashes, so any record can follow the next claimed one, and expired records do not accumulate.
+    // Keys are hashes, so a later claim can be next to any record. Expired records therefore do not accumulate.
     sweep: db.prepare(
       `DELETE FROM ${table} WHERE key IN (SELECT key FROM ${table} WHERE key > ? ORDER BY key LIMIT ${neighbors}) AND expires_at <= ?`,
     ),
@@ -111,7 +112,7 @@ export class DeliveryRecords {
   /**
    * Returns the record of the run with this fence.
    *
-   * @throws TransactionLostError
+   * @throws TransactionLostError if that run does not own the record
    */
   ownedBy(key: Uint8Array, fence: number): StoredRecord {
     // Expiry is ignored, because an expired record that still exists has had no other owner.
@@ -143,7 +144,9 @@ export class DeliveryRecords {
     return Number(valuesOf(this.#statements.changes.get())[0]);
   }
 
-  /** The statements. The first call prepares them, because the tables may not exist when the store is created. */
+  /**
+   * The prepared statements. The first use prepares them, because the tables may not exist when the store is created.
+   */
   get #statements(): Statements {
     return (this.#prepared ??= prepare(this.#db));
   }

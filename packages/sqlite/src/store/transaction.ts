@@ -35,7 +35,7 @@ export function runTransaction(
 
 /** Returns the key and the fence of a run. */
 export function identified(context: RunIdentity): { readonly key: string; readonly fence: number } {
-  // Both are checked, because JavaScript callers may pass anything, and a copy of the context lacks its getters.
+  // Checks both members, because JavaScript callers may pass anything, and a copy of a context lacks the getters.
   const { idempotencyKey, fence } = Object(context) as Partial<RunIdentity>;
   if (typeof idempotencyKey !== "string") throw notAContext();
   if (fence === undefined) {
@@ -53,7 +53,8 @@ function assertWork(work: unknown): void {
     "work",
     "`work` must be a function: store.transaction(context, (db) => { ... }).",
   );
-  // Refuses `work` before any of its code runs. Async functions compiled for old targets are detected later.
+  // Refuses `work` before any of its code runs. Async functions that were compiled for old targets are detected later,
+  // by their result.
   const kind = Object.prototype.toString.call(work);
   assertValid(kind === "[object Function]", "work", synchronousText);
 }
