@@ -22,9 +22,9 @@ export interface DeliveryRecordsNamespace<Id> {
 
 export interface DurableObjectStoreOptions {
   /**
-   * The number of objects across which the records are spread, 1 … 1,024. Default 16. An object handles a few
-   * hundred calls per second. The number cannot be changed later: records would be looked up in the wrong
-   * objects, and events that were done would run again. Errors: `invalid_option`.
+   * The number of objects across which the records are spread, 1 … 1,024. Default 16. An object handles a few hundred
+   * calls per second. The number cannot be changed later, because records would then be looked up in the wrong objects,
+   * and events that are done would run again. Errors: `invalid_option`.
    */
   readonly shards?: number | undefined;
 }
@@ -93,10 +93,13 @@ export function durableObjectStore<Id>(
     "`namespace` must be a Durable Object binding from wrangler.jsonc.",
   );
   const shard = (index: number) => namespace.get(namespace.idFromName(`shard ${index}`));
-  // Keeps the value instead of its promise, because a Worker must not await a promise of another request.
+  // Keeps the value instead of its promise, because a Worker must not await a promise that another request has created.
   let agreed: number | undefined;
 
-  /** Throws if the namespace has another number of shards. `proposed` sets up a new namespace; undefined does not. */
+  /**
+   * Rejects if the namespace was set up with another number of shards. If it has not been set up, sets it up with
+   * `proposed`, unless that is undefined.
+   */
   const agree = async (proposed?: number) => {
     agreed ??= await shard(0).agreeOnShards(proposed);
     if ((agreed ?? shards) !== shards) {
@@ -132,8 +135,7 @@ export function durableObjectStore<Id>(
       const read = async ([index, some]: readonly [number, readonly string[]]) => {
         const shardStates = await shard(index).peek(some);
         // Compares the lengths, because a missing state would look like a missing record.
-        if (shardStates.length !== some.length)
-          throw new Error(`Shard ${index} returned other states.`);
+        if (shardStates.length !== some.length) throw new Error(`Shard ${index} left out states.`);
         some.forEach((key, position) => states.set(key, shardStates[position]));
       };
       await Promise.all(Array.from(byShard, read));

@@ -98,8 +98,8 @@ export class DeliveryRecords extends DurableObject {
     this.#hasAlarm = false;
     const now = this.now();
     this.#sql.exec("DELETE FROM records WHERE expires_at <= ?", now);
-    // Limits each expiry: otherwise, a record from before the clock was set back would remain until the clock catches
-    // up.
+    // Limits each expiry to the longest retention from now. Otherwise, a record that was stored before the clock was
+    // set back would remain until the clock catches up.
     const latest = now + longestMs;
     this.#sql.exec("UPDATE records SET expires_at = ? WHERE expires_at > ?", latest, latest);
     if (this.#sql.exec("SELECT 1 FROM records LIMIT 1").toArray().length > 0) {
@@ -134,7 +134,7 @@ export class DeliveryRecords extends DurableObject {
     if (this.#hasAlarm) return;
     this.#hasAlarm = true;
     // Keeps an existing alarm, which may have been set before the object was evicted from memory. If each call
-    // postponed the alarm, it would never fire.
+    // postponed the alarm, it would not fire while calls keep arriving.
     const { storage } = this.ctx;
     if ((await storage.getAlarm()) === null) await storage.setAlarm(Date.now() + purgeMs);
   }

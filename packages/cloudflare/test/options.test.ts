@@ -82,6 +82,6 @@ describe("a peek", () => {
   test.each([[[]], [["done"]]])("rejects if a shard returns %j for two keys", async (found) => {
     const { store } = sharded(() => found);
     const peeked = store.peek?.([key(1, "a"), key(1, "b")], call);
-    await expect(peeked).rejects.toThrow("Shard 1 returned other states.");
+    await expect(peeked).rejects.toThrow("Shard 1 left out states.");
   });
 });

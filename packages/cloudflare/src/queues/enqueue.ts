@@ -10,13 +10,14 @@ import type { QueueLike } from "./queue-like.js";
 export const maxBodyBytes = 90_000;
 
 /**
- * The largest job, in bytes. A message may have 128,000, of which Cloudflare uses about 100, and the error in a dead
- * letter up to 1,600.
+ * The largest job, in bytes. A message may have 128,000 bytes. Cloudflare uses about 100 of them, and the error in a
+ * dead letter uses up to 1,600.
  */
 const maxJobBytes = 126_000;
 
 /**
- * The maximum length of a job's `type`, in characters. It is only shown in lists; the body contains the complete type.
+ * The maximum length of a job's `type`, in characters. Longer types are cut. Lists and metrics use the cut type; the
+ * body contains the complete one.
  */
 const longestType = 256;
 
@@ -24,7 +25,9 @@ const utf8 = new TextEncoder();
 
 const isSmall = (job: InboxJob) => utf8.encode(JSON.stringify(job)).length <= maxJobBytes;
 
-/** Returns a function that sends each job as a message, even copies of a delivery: the queue cannot recognize them. */
+/**
+ * Returns a function that sends each job as a message, even if it is a copy: Cloudflare Queues detects no duplicates.
+ */
 export const enqueueIn =
   (queue: () => QueueLike): Enqueue =>
   async (original) => {

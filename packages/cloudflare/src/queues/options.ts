@@ -14,9 +14,9 @@ export interface QueuesConsumerOptions {
   /** Returns the binding of the dead-letter queue. Called for each dead letter. Errors: `invalid_option`. */
   readonly dead: () => QueueLike;
   /**
-   * How long a batch waits for other runs' leases and for the store, in milliseconds, 0 … 600,000. Default 300,000. The
-   * message of a run that is still waiting then is retried. Cloudflare counts this as an attempt, but waiting alone
-   * does not make a message a dead letter. Cloudflare ends a consumer after 15 minutes, so leave time for the handlers.
+   * How long a batch waits for other runs' leases and for the store, in milliseconds, 0 … 600,000. Default 300,000. If
+   * a run is still waiting then, its message is retried. Cloudflare counts this as an attempt, but waiting alone does
+   * not make a message a dead letter. Cloudflare ends a consumer after 15 minutes, so leave time for the handlers.
    * Errors: `invalid_option`.
    */
   readonly waitMs?: number | undefined;

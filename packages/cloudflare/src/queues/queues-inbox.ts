@@ -18,8 +18,8 @@ export interface QueuesInbox extends Inbox {
   readonly maxBodyBytes: number;
   /**
    * Returns a function that runs the jobs of a batch concurrently. It acknowledges each message that is done, retries
-   * each one that failed, and sends dead letters to the queue `dead` as {@link DeadLetter}. A dead message is
-   * acknowledged only once its dead letter is stored. `receiver` needs a store that all isolates share.
+   * each one that failed, and sends dead letters, as {@link DeadLetter}, to the queue that `dead` returns. A dead
+   * message is acknowledged only once its dead letter is stored. `receiver` needs a store that all isolates share.
    *
    * @throws ConfigError `invalid_option`, `unknown_option`
    */
