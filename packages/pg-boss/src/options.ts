@@ -8,11 +8,11 @@ export interface PgBossInboxOptions {
    */
   readonly queue?: string | undefined;
   /**
-   * Returns the key of an event, 1 to 500 characters without NUL and lone surrogates, such as the id of an order, or
+   * Returns the key of an event, 1 to 500 characters without NUL or lone surrogates, such as the id of an order, or
    * undefined for no key. For any other result, the delivery is not stored, and the response is 503. Events of the same
    * key run one at a time, in the order in which they were accepted; an event without a key never waits for another
-   * event. pg-boss cannot change this for an existing queue, so choose another `queue` when you add or remove the
-   * option. Default: no order.
+   * event. pg-boss cannot add an order to an existing queue or remove it, so choose another `queue` when you add or
+   * remove the option. Default: no order.
    */
   readonly partitionBy?: ((event: AnyEvent) => string | undefined) | undefined;
   /**
@@ -21,9 +21,9 @@ export interface PgBossInboxOptions {
    */
   readonly afterDead?: "continue" | "hold" | undefined;
   /**
-   * The number of attempts for an event and the delays between them. Default: 20 in one to two hours. `firstMs` is at
-   * least 1,000. After a worker was killed, pg-boss itself chooses the delay, in whole seconds; it may be twice as
-   * long.
+   * The number of attempts for an event and the delays between them. Default: 20 attempts in one to two hours.
+   * `firstMs` is at least 1,000. After a worker was killed, pg-boss itself chooses the delay, in whole seconds. That
+   * delay may be twice as long.
    */
   readonly retry?: RetryOptions | undefined;
   /**

@@ -23,7 +23,7 @@ export interface PgBossInbox extends Inbox {
   setup(): Promise<boolean>;
   /**
    * Starts `boss` if it has not started, and runs the jobs of the queue. While the database is unavailable, `work`
-   * keeps trying and `boss` emits the cause as an `"error"`, at most once a minute. Rejects with the driver's error if
+   * keeps trying, and `boss` emits the cause as an `"error"` at most once a minute. Rejects with the driver's error if
    * the database or the role does not exist, the password is wrong or a privilege is missing, and with the last error
    * if `boss` is stopped.
    *

@@ -61,7 +61,7 @@ describeWithPostgres("the operation of a queue", () => {
     });
     expect(await other.check()).toEqual([
       expect.stringContaining("`expireInSeconds` of the queue"),
-      expect.stringMatching(/^`retryLimit` of the queue .* for the option `retry.limit`/),
+      expect.stringMatching(/^`retryLimit` of the queue .*, as `retry.limit` requires/),
     ]);
     expect(await other.setup()).toBe(true);
     expect(await other.check()).toEqual([]);

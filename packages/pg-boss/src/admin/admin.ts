@@ -27,7 +27,7 @@ export function adminOf(queue: InboxQueue): InboxAdmin {
   async function retry(id: string): Promise<boolean> {
     const letter = await letterOf(id);
     if (!letter) return isId(id) && runNow(queue, id);
-    // Revives the failed job itself, because it holds its key and its place in the order.
+    // Revives the failed job itself, because that job holds the key and its place in the order.
     if (holds && letter.sourceId !== null && (await revive(queue, letter.sourceId))) {
       await replyTo(boss, () => boss.deleteJob(dead, [id]), operatorMs);
       return true;
@@ -72,8 +72,8 @@ export function adminOf(queue: InboxQueue): InboxAdmin {
       const seen = new Set<string>();
       for (let page = first; page.length > 0;) {
         const ids = page.map(({ id }) => id);
-        // Reads the next page before it yields this page, because the caller may remove the job after which it begins.
-        // If other processes have removed all jobs of this page, the list starts again.
+        // Reads the next page before yielding this one, because the caller may remove the job after which the next page
+        // begins. If other processes have removed all jobs of this page, the list starts again.
         const isLast = page.length < pageSize;
         const following = isLast ? [] : ((await next(ids)) ?? (await find(from, query)));
         for (const job of page) {
@@ -106,7 +106,7 @@ export function adminOf(queue: InboxQueue): InboxAdmin {
   };
 }
 
-/** Returns whether pg-boss refuses to list after a job that no longer exists. */
+/** Returns whether pg-boss threw an error because the job after which it should list no longer exists. */
 const isGone = (error: unknown) => /no longer exists/.test(errorText(error));
 
 /** Makes a delayed job ready now. Resolves to false if the job is not delayed. */
@@ -123,8 +123,8 @@ async function runNow(queue: InboxQueue, id: string): Promise<boolean> {
 }
 
 /**
- * Removes a dead letter, and the failed job that holds its key. Uses one statement, so that it keeps a job that a
- * redelivery has revived or that has another letter.
+ * Removes a dead letter and, with `afterDead: "hold"`, the failed job that holds its key. Keeps the job if a redelivery
+ * has revived it or if it has another letter. Uses one statement, so that neither can happen in between.
  */
 async function remove(queue: InboxQueue, id: string): Promise<boolean> {
   const { name, dead, jobs, holds } = queue;

@@ -42,7 +42,9 @@ export async function release(
     }
   }
 
-  /** Counts the released jobs that have failed again: they are dead, or they wait for another attempt or run it. */
+  /**
+   * Counts the released jobs that have failed again. Such a job is dead, waits for another attempt or is running it.
+   */
   async function countFailed(released: readonly string[]): Promise<number> {
     if (released.length === 0) return 0;
     const failed = await query<{ readonly root: string }>(

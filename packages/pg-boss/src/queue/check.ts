@@ -54,8 +54,8 @@ async function inJobs(queue: InboxQueue, name: string): Promise<readonly string[
 }
 
 /**
- * A column with the schemas of the `search_path` in which other roles may create operators. Superusers, the database's
- * owner and PostgreSQL's predefined roles do not count.
+ * An SQL column with the schemas of the `search_path` in which other roles may create operators. Superusers, the
+ * database's owner and PostgreSQL's predefined roles do not count.
  */
 const openSchemas = `coalesce((
   select string_agg(pg_catalog.quote_ident(nspname), ', ') from pg_catalog.pg_namespace schema
@@ -103,7 +103,8 @@ async function inProcesses({ boss, name }: InboxQueue): Promise<readonly string[
     const loops = workers
       .filter(({ queue }) => queue === name)
       .reduce((sum, { localConcurrency }) => sum + localConcurrency, 0);
-    // One connection serves four loops, because a loop uses it only to fetch a job, keep it alive and settle it.
+    // One connection serves four loops, because a loop needs one only to fetch a job, to keep the job alive and to
+    // settle it.
     const needed = Math.ceil(loops / 4) + 2;
     if (poolMax !== null && loops > 0 && poolMax < needed) {
       problems.push(

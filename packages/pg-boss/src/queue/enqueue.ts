@@ -11,7 +11,7 @@ const mostTries = 5;
 /** Returns the function that stores deliveries in a queue. */
 export function enqueueIn(queue: InboxQueue): Enqueue {
   const { boss, name, partitionBy } = queue;
-  /** Checks once, before the first job is stored, that the queue is set up. */
+  /** Checks, until the check has succeeded once, that the queue is set up. */
   const verify = shared(() => assertSetUp(queue));
   return async (job, call) => {
     const id = idOf(job);
@@ -21,7 +21,7 @@ export function enqueueIn(queue: InboxQueue): Enqueue {
     const options = { id, ...(partition !== undefined && { singletonKey: partition }) };
     for (let tries = 0; tries < mostTries; tries += 1) {
       const sent = await replyTo(boss, () => boss.send(name, job, options));
-      // A copy changes nothing unless its job is dead and is revived, or was removed and is stored again.
+      // A copy of a delivery changes nothing, except that a dead job is revived, and a removed one is stored again.
       if (sent !== null || (await revive(queue, id))) return;
       const [bossJob] = await replyTo(boss, () => boss.findJobs(name, { id }));
       if (bossJob && bossJob.state !== "failed") return;

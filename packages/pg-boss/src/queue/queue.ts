@@ -18,7 +18,7 @@ export interface InboxQueue {
   /** Whether a dead letter holds the later events of its key. */
   readonly holds: boolean;
   readonly retry: RetryDelays;
-  /** The number of attempts that pg-boss makes: the limit of `retry`, and {@link spareAttempts}. */
+  /** The maximum number of attempts that pg-boss makes: the limit of `retry` plus {@link spareAttempts}. */
   readonly mostAttempts: number;
   readonly onDiscard: ((entry: InboxEntry, reason: string) => unknown) | undefined;
   readonly settings: BossQueueSettings;
@@ -26,14 +26,16 @@ export interface InboxQueue {
 }
 
 /**
- * The number of attempts that pg-boss makes beyond the limit. If the last attempt was killed or has frozen, a spare
- * attempt takes over the event, so that the frozen one commits nothing when it wakes up, and makes the dead letter.
+ * The number of attempts that pg-boss makes beyond the limit of `retry`. If the worker of the last attempt was killed
+ * or has frozen, a spare attempt takes over the event and, unless the event was processed after all, makes the dead
+ * letter. After that, the frozen worker can no longer commit anything for the event.
  */
 export const spareAttempts = 10;
 
 /**
- * Runs a statement of this package. Operators and functions whose types have no exact match in `pg_catalog`, such as
- * enums, are qualified: PostgreSQL would use a match elsewhere in the `search_path`, with the application's rights.
+ * Runs a statement of this package. Statements must qualify operators and functions whose operand types have no exact
+ * match in `pg_catalog`, such as enums. Otherwise, PostgreSQL would run an exact match from another schema of the
+ * `search_path` with the application's rights.
  */
 export async function sql<Row>(
   { boss }: InboxQueue,
@@ -45,11 +47,13 @@ export async function sql<Row>(
   return rows as Row[];
 }
 
-/** Returns an SQL condition on the column `state`, such as `is("<", "active")`: pg-boss orders its states. */
+/** Returns an SQL condition on the column `state`, such as `is("<", "active")`. pg-boss's enum defines the order. */
 export const is = (operator: "=" | "<" | "<>", state: string, column = "state"): string =>
   `${column} operator(pg_catalog.${operator}) '${state}'`;
 
-/** Resolves to the settings in which a queue differs, with its values, or to undefined if it does not exist. */
+/**
+ * Resolves to the settings in which a queue differs, with the queue's values. Undefined if the queue does not exist.
+ */
 export async function differencesOf(
   { boss }: InboxQueue,
   name: string,
@@ -92,9 +96,9 @@ export async function setUp(queue: InboxQueue): Promise<boolean> {
 }
 
 /**
- * Returns the SQL that finds jobs whose settings differ from the options (`where`), and that changes them (`set`):
- * pg-boss copies settings into each job and never changes them there. Jobs that have begun keep their maximum number of
- * attempts.
+ * Returns the SQL that finds jobs whose settings differ from the options (`where`), and the SQL that changes their
+ * settings (`set`). Both are necessary because pg-boss copies the settings into each job and never updates the copies.
+ * Jobs that have begun keep their maximum number of attempts.
  */
 const copied = ({ settings, deadSettings, dead, mostAttempts }: InboxQueue, isDead: boolean) => {
   const { retentionSeconds } = isDead ? deadSettings : settings;
@@ -108,7 +112,7 @@ const copied = ({ settings, deadSettings, dead, mostAttempts }: InboxQueue, isDe
         ["expire_seconds", settings.expireInSeconds],
         ["heartbeat_seconds", settings.heartbeatSeconds],
         ["retry_limit", `case when ${isFresh} then ${mostAttempts - 1} else retry_limit end`],
-        // The name of the dead-letter queue needs no escaping, because queue names have no quotes.
+        // The name of the dead-letter queue needs no escaping, because queue names contain no quotes.
         ["dead_letter", `'${dead}'`],
       ];
   const differs = [
@@ -164,16 +168,16 @@ export async function assertSchema(queue: InboxQueue): Promise<void> {
   );
 }
 
-/** Returns the SQL of a column `found`: whether the queue exists whose name is the statement's first parameter. */
+/** Returns the SQL of a column `found`. It is true if a queue exists whose name is the statement's first parameter. */
 export const foundColumn = ({ schema }: InboxQueue): string =>
   `exists (select 1 from ${schema}.queue where name = $1) as found`;
 
-/** Asserts that the queue exists: `evidence` is the column of {@link foundColumn}, or a value that only a queue has. */
+/** Asserts that the queue exists. `evidence` is truthy if it does, such as the column of {@link foundColumn}. */
 export function assertFound({ name }: InboxQueue, evidence: unknown): asserts evidence {
   if (!evidence) throw new WebhookError("queue_missing", missing(name));
 }
 
-/** Asserts that the queue exists, keeps the order that `partitionBy` promises, and keeps its dead letters. */
+/** Asserts that the queue exists, and that its order, its dead letters and `afterDead` are as the options require. */
 export async function assertSetUp(queue: InboxQueue): Promise<void> {
   const { name, settings, holds } = queue;
   const differences = await differencesOf(queue, name, settings);
@@ -187,7 +191,7 @@ export async function assertSetUp(queue: InboxQueue): Promise<void> {
   await assertSchema(queue);
 }
 
-/** The option of the inbox that decides each setting. */
+/** The option of the inbox that determines each setting, if there is one. */
 const optionOf: Partial<Record<keyof BossQueueSettings, string>> = {
   retryLimit: "retry.limit",
   retryDelay: "retry.firstMs",
@@ -202,8 +206,8 @@ export const difference = (
   settings: BossQueueSettings,
 ): string => {
   const option = optionOf[setting];
-  const source = option === undefined ? "an inbox" : `the option \`${option}\``;
-  return `\`${setting}\` of the queue "${name}" must be ${JSON.stringify(settings[setting])} for ${source}. Call setup() of the inbox.`;
+  const source = option === undefined ? "an inbox" : `\`${option}\``;
+  return `\`${setting}\` of the queue "${name}" must be ${JSON.stringify(settings[setting])}, as ${source} requires. Call setup() of the inbox.`;
 };
 
 export const missing = (name: string): string =>

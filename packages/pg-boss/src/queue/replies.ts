@@ -12,7 +12,7 @@ export const operatorMs = 10_000;
 /** How long to wait for the server's list of running statements, in milliseconds. */
 const probeMs = 3_000;
 
-/** The members that an inbox uses of the `pg` pool that pg-boss creates unless its option `db` is set. */
+/** The members of pg-boss's `pg` pool that an inbox uses. pg-boss creates the pool unless its option `db` is set. */
 interface BossPool {
   readonly idleCount: number;
   readonly options: object;
@@ -36,8 +36,9 @@ interface BossClient {
 const replacers = new WeakMap<BossPool, () => void>();
 
 /**
- * Returns the function that replaces a database's dead connections, which never settle their statements, so that
- * pg-boss would wait forever. Undefined for a database that the application passed as pg-boss's option `db`.
+ * Returns the function that replaces the dead connections of a database. Statements on a dead connection never settle,
+ * so pg-boss would wait for them forever. Undefined for a database that the application passed as pg-boss's option
+ * `db`.
  */
 function replacerOf(database: BossDatabase): (() => void) | undefined {
   const { pool } = Object(database) as { readonly pool?: BossPool };
@@ -58,7 +59,7 @@ export function databaseOf(boss: PgBossLike): BossDatabase {
 
 /** Starts watching the statements of a pool, and returns the function that replaces its dead connections. */
 function watch(pool: BossPool): () => void {
-  /** Maps each client whose statement has not ended to the time when it was acquired. */
+  /** Maps each client that is in use to the time at which it was acquired. */
   const busy = new Map<BossClient, number>();
   const isLate = (client: BossClient) =>
     performance.now() - (busy.get(client) ?? Infinity) >= replyMs;
@@ -107,9 +108,9 @@ function watch(pool: BossPool): () => void {
 }
 
 /**
- * Resolves to a function that returns whether the server still runs a client's statement, for example because it waits
- * for a lock. Ending such a client would leave the statement running and use another connection. The query uses a
- * separate connection. Never rejects.
+ * Resolves to a function that returns whether the server still runs a client's statement, for example because the
+ * statement waits for a lock. Ending such a client would not end the statement, and its replacement would take another
+ * connection. The query uses a separate connection. Never rejects.
  */
 async function runningOn({ Client, options }: BossPool): Promise<(client: BossClient) => boolean> {
   let probe: BossClient | undefined;

@@ -1,8 +1,8 @@
 import { is, sql, type InboxQueue } from "./queue.js";
 
 /**
- * Makes a failed job run again in its place, with its attempts counted from zero. Resolves to false if the job is not
- * failed. Uses one statement, so that nothing deletes or takes the job in between.
+ * Makes a failed job run again, at its old place in the order, with its attempts counted from zero. Resolves to false
+ * if the job is not failed. Uses one statement, so that nothing deletes or takes the job in between.
  */
 export async function revive(queue: InboxQueue, id: string): Promise<boolean> {
   const { name, jobs, mostAttempts } = queue;

@@ -1,6 +1,6 @@
 import { is, sql, type InboxQueue } from "../queue/queue.js";
 
-/** The time after a run within which pg-boss usually settles its batch, in milliseconds. */
+/** The time after a run within which pg-boss usually settles the batch of the run, in milliseconds. */
 const soonMs = 500;
 /**
  * The interval at which a worker cleans up after jobs that pg-boss has failed because their worker was killed, in
@@ -8,7 +8,7 @@ const soonMs = 500;
  */
 const passMs = 30_000;
 
-/** Cleans up after pg-boss has settled a batch, and regularly, until it is closed. */
+/** Cleans up after pg-boss has settled a batch, and at regular intervals, until `close` is called. */
 export interface AfterRuns {
   /**
    * Schedules a cleanup. Called when a job ends without being completed.
@@ -20,9 +20,10 @@ export interface AfterRuns {
 }
 
 /**
- * With `partitionBy` and `afterDead: "continue"`, opens each key whose first job is dead by removing that job, because
- * pg-boss would hold the key; its letter stays in the dead-letter queue. With any options, also removes all letters of
- * an event except the newest, because a redelivery and an operator may have run the event twice at the same time.
+ * Starts the cleanup of a queue. With `partitionBy` and `afterDead: "continue"`, each pass removes the failed jobs,
+ * because pg-boss would hold their keys. Their letters stay in the dead-letter queue. With any options, each pass also
+ * removes the older letters of the events that have recently died in this process: a redelivery and an operator may
+ * have run an event twice at the same time, so that it has more than one letter.
  */
 export async function afterRuns(queue: InboxQueue): Promise<AfterRuns> {
   const { name, dead, jobs, schema, partitionBy, holds } = queue;

@@ -4,7 +4,10 @@ import type { BossJob, BossJobResult } from "../pg-boss-like.js";
 import { is, sql, type InboxQueue } from "../queue/queue.js";
 import { recordOf } from "./record-of.js";
 
-/** Runs one attempt of a job. Resolves to its result for pg-boss. `signal` ends a wait for the lease or the store. */
+/**
+ * Runs one attempt of a job. Resolves to its result for pg-boss. Aborting `signal` ends a wait for the lease or the
+ * store.
+ */
 export async function attempt(
   queue: InboxQueue,
   receiver: Pick<Receiver, "resume">,
@@ -18,7 +21,7 @@ export async function attempt(
   });
   if (verdict.action === "retry") {
     await again(queue, job, verdict);
-    // The job is no longer active, so this result changes nothing.
+    // The job is no longer active, so pg-boss ignores this result.
     return { id, status: "failed" };
   }
   const removed = removeLetters(queue, job);
@@ -48,7 +51,10 @@ function numberOf(
   return number >= 1 ? number : Math.max(1, Math.min(retryCount + 1, retry.limit - 1));
 }
 
-/** An SQL condition: the attempt still runs. `$1` is the queue, `$2` the job, and `$3` the job's `retryCount`. */
+/**
+ * An SQL condition that holds while the attempt is running. `$1` is the queue, `$2` the job, and `$3` the job's
+ * `retryCount`.
+ */
 const isRunning = `name = $1 and id = $2 and retry_count = $3 and ${is("=", "active")}`;
 
 /** Returns a job to the queue for its next attempt. An unused attempt does not count. */
@@ -68,8 +74,9 @@ async function again(
 }
 
 /**
- * Removes the letters of the event's earlier deaths, unless another attempt has started, because that attempt may have
- * made the letter. If the process ends now, the job still exists.
+ * Removes the letters of the event's earlier deaths. Does nothing if another attempt of the job has started, because
+ * that attempt may have made one of the letters. The job is not settled yet, so the event is not lost if the process
+ * ends now.
  */
 async function removeLetters(queue: InboxQueue, job: BossJob): Promise<void> {
   const { id, retryCount } = job;

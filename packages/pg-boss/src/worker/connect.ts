@@ -13,9 +13,9 @@ const emitMs = 60_000;
 const lasting = new Set(["3D000", "28000", "28P01", "42501", "ERR_ASSERTION"]);
 
 /**
- * Starts pg-boss and then calls `start`, and retries both for as long as the database is unavailable. Emits the cause
- * as an `"error"`, at most once a minute. Rejects if waiting does not fix the error, or as soon as `boss` is stopped.
- * `start` may run again after it has failed.
+ * Starts pg-boss and then calls `start`. Retries both after an error that waiting may fix, such as an unavailable
+ * database. Emits the cause as an `"error"`, at most once a minute. Rejects with the latest error if waiting would not
+ * fix it, or as soon as `boss` is stopped. `start` may run again after it has failed.
  */
 export async function connect(boss: PgBossLike, start: () => Promise<void>): Promise<void> {
   let end: (() => void) | undefined;
@@ -38,7 +38,7 @@ export async function connect(boss: PgBossLike, start: () => Promise<void>): Pro
         if (isStopped || isOwn || lasting.has(String(code))) throw error;
         if (performance.now() - emittedAt >= emitMs) {
           emittedAt = performance.now();
-          // Uses the code if there is no message, as in the error of a host with two addresses.
+          // Uses the code if the message is empty, as in the error for a host with two addresses that both refuse.
           const cause = String(message || code);
           const text = `pg-boss did not start. \`work\` retries. Cause: ${cause}`;
           boss.emit("error", new Error(text, { cause: error }));

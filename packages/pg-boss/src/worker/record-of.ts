@@ -1,6 +1,9 @@
 import { errorText } from "@svc-webhooks/core/inbox";
 
-/** Converts a run's error to JSON that PostgreSQL stores and that pg-boss's own pages show. Never throws. */
+/**
+ * Converts a run's error to an object that PostgreSQL can store as JSON and that pg-boss's dashboard can show. Never
+ * throws.
+ */
 export function recordOf(error: unknown): object {
   const message = errorText(error);
   try {

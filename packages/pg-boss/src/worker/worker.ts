@@ -45,7 +45,7 @@ export async function startWorker(
   };
 
   const ids: string[] = [];
-  /** Starts a loop that runs one job at a time: pg-boss settles a batch only when its slowest run has ended. */
+  /** Starts a loop. It runs one job at a time, because pg-boss settles a batch only when its slowest run has ended. */
   const startLoop = async (index: number): Promise<void> => {
     ids[index] ??= await boss.work(
       name,
