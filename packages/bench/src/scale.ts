@@ -9,7 +9,7 @@ Computes the number of databases that an inbox on PostgreSQL needs, from rates t
   --accept-rate <number>  events per second that one database accepts, if it does nothing else
   --run-rate <number>     events per second whose handlers one database runs, if it does nothing else
   --events <number>       events per day (default: 1e6, 1e7, 1e8 and 1e9)
-  --utilization <number>  share of a database's time to plan, from 0.1 to 1 (default: 0.6)
+  --utilization <number>  share of a database's time to use, from 0.1 to 1 (default: 0.6)
   --peak <number>         peak as a multiple of the average, from 1 (default: 5)
   --peak-minutes <number> length of the peak (default: 5)
   --outage-minutes <number>

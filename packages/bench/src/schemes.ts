@@ -26,7 +26,7 @@ async function ours<Claim>(
   genuine: Body,
 ): Promise<Check> {
   let imported: VerificationKey<Claim> | undefined;
-  // Imports the key through a receiver, because only receivers have the function with which schemes import HMAC keys.
+  // Imports the key through a receiver, because only a receiver passes a scheme the function that imports HMAC keys.
   const importKey: typeof scheme.importKey = async (bytes, hmac) =>
     (imported = await scheme.importKey(bytes, hmac));
   const lookup = (name: string) => headers[name] ?? "";
@@ -47,7 +47,7 @@ const secondsNow = () => String(Math.floor(Date.now() / 1_000));
 
 const derOf = (publicKey: KeyObject) => publicKey.export({ format: "der", type: "spki" });
 
-/** Resolves to a check that verifies the signature of a time and a body with WebCrypto alone. */
+/** Resolves to a check that uses only WebCrypto to verify the signature over a time and a body. */
 async function webCrypto(
   algorithm: EcKeyImportParams & EcdsaParams,
   publicKey: KeyObject,

@@ -7,7 +7,7 @@ export const ours = "svc-webhooks";
 
 export const nameOf = (records: number): string => `${records.toLocaleString("en")} records`;
 
-// Returns a random key, because receivers use hashes as keys: inserts reach the index in random order.
+// Returns a random key, because receivers use hashes as keys, so inserts reach the index in random order.
 export const newKey = (): string => randomBytes(16).toString("hex");
 
 export const token: string = randomBytes(16).toString("base64url");

@@ -5,7 +5,7 @@ export type Turn = () => number | Promise<number>;
 
 /**
  * Measures contenders in turns, in alternating order: A B C, C B A, … Load on the machine that lasts longer than a turn
- * then slows all values of a round. The first turn of each contender is not recorded.
+ * then slows down all contenders of a round. The first turn of each contender is not recorded.
  */
 export async function takeTurns(
   contenders: Readonly<Record<string, Turn>>,
@@ -42,7 +42,7 @@ export async function timeInTurns(
   return takeTurns(turns, rounds);
 }
 
-/** Finds the number of calls that take `turnMs` milliseconds. Its own calls also let the work be JIT-compiled. */
+/** Finds a number of calls that together take at least `turnMs` milliseconds. Also warms up the JIT compiler. */
 async function callsIn(work: Work, turnMs: number): Promise<number> {
   let calls = 1;
   for (;;) {

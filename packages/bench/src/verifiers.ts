@@ -8,7 +8,9 @@ import { Webhook as SvixWebhook } from "svix";
 import { signatureOf, type Body } from "./deliveries.js";
 import { isGenuine } from "./hand-written.js";
 
-/** Returns or resolves to `true` or `{ ok: true }` if the body is genuine, otherwise to another value. It may throw. */
+/**
+ * Returns or resolves to `true` or `{ ok: true }` if the body is genuine. Otherwise, returns another value or throws.
+ */
 export type Check = (body: Body) => unknown;
 
 /** Signs `genuine` as the contender's sender would, and returns a check against that signature. */

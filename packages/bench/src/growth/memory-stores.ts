@@ -23,7 +23,10 @@ export const memoryStores: Readonly<Record<string, (size: number) => Deliver>> =
 
 const zeros = "0".repeat(51);
 
-/** Returns a key: the first 32 of 64 characters, as receivers cut it from a hash. The heap keeps all 64 characters. */
+/**
+ * Returns a key that is cut from a text of 64 characters, as receivers cut keys from hashes. The heap keeps the whole
+ * text.
+ */
 export const keyOf = (delivery: number): string => `${1e12 + delivery}${zeros}`.slice(0, 32);
 
 /** Fills the minimum that any store needs: a table of records, and a ring that finds the oldest key. */
@@ -46,8 +49,8 @@ function mapAlone(size: number): Deliver {
 }
 
 /**
- * Creates a store that stays below its capacity: each new record finds an expired one, because the clock advances one
- * millisecond per delivery.
+ * Creates a store that stays below its capacity: the clock advances by one millisecond per delivery, so that one old
+ * record expires for each new one.
  */
 export const belowCapacity = (size: number) => steady(size, 10_000_000, size);
 

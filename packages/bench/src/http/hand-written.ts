@@ -73,7 +73,8 @@ export function inHono(receive: HandWrittenReceiver): Handler {
   return async (c) => {
     const length = c.req.header("content-length");
     if (Number(length) > maxBodyBytes) return respond(c, 413);
-    // Counting turns the body into a stream (108 µs instead of 32), so only bodies without a length are counted.
+    // Counting turns the body into a stream, which takes 108 µs instead of 32. So only bodies without a length are
+    // counted.
     if (length === undefined) await countBytes(c, async () => {});
     const body = Buffer.from(await c.req.arrayBuffer());
     const headers = {

@@ -81,7 +81,7 @@ export const platforms: Readonly<Record<string, Platform>> = {
     },
     bars: [
       { lane, against: "hand-written", atLeast: 1, aim: 1.15, limit },
-      // Compares with the hand-written receiver that runs on node:http.
+      // Compares with the hand-written receiver that reads the request stream itself.
       { lane, against: "hand-written, on the stream", atLeast: 0.75, aim: 0.85, limit: overHttp },
       { lane, against: "@hookflo/tern", atLeast: 1.5, aim: 2 },
     ],

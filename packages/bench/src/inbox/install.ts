@@ -3,7 +3,10 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 
-/** The lowest version that `@svc-webhooks/pg-boss` supports. Not in the workspace, because it needs Node 22.12. */
+/**
+ * The lowest version that `@svc-webhooks/pg-boss` supports. pg-boss is not in the workspace, because it needs Node
+ * 22.12.
+ */
 const pgBoss = "pg-boss@12.38.0";
 
 export interface Installed {

@@ -33,7 +33,7 @@ const take = (store: Store, context: DeliveryContext): Promise<unknown> =>
     tx.query("insert into effects (key) values ($1)", [context.idempotencyKey]),
   );
 
-/** Returns a function that receives a new delivery, whose handler runs inline. */
+/** Returns a function that receives a new delivery. The handler runs inline, before the delivery is acknowledged. */
 export function inline(store: Store): () => Promise<void> {
   const receiver = receiverOf(store, {
     [eventType]: async (_event, context) => void (await take(store, context)),
@@ -54,7 +54,7 @@ export interface Queued {
 /** Starts workers. Resolves to the function that stops them. */
 export type StartWorker = (receiver: Receiver) => Promise<() => Promise<unknown>>;
 
-/** Connects a receiver to a queue. */
+/** Connects a receiver to the queue of an inbox, and returns functions that use both. */
 export function queued(
   store: Store,
   inbox: Inbox & { readonly admin: InboxAdmin },

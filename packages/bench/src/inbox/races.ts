@@ -36,7 +36,9 @@ export async function acceptingRace(site: Site, quick: boolean): Promise<Race> {
   return { title, unit: "/s", reference: inline, lanes, bars: [] };
 }
 
-/** Measures how many waiting jobs per second workers run, with the effect in `transaction`. No delivery arrives. */
+/**
+ * Measures how many waiting jobs per second workers run, with the effect in `transaction`, while no delivery arrives.
+ */
 export async function runningRace(site: Site, quick: boolean): Promise<Race> {
   const queues = await openQueues(site, "running");
   const { running } = inFlight;
@@ -106,8 +108,8 @@ export async function bytesRace(site: Site, quick: boolean): Promise<Race> {
 }
 
 /**
- * Measures what the branch for queues costs a receiver that has no queue. Measures CPU time, because other load affects
- * it less than real time.
+ * Measures how much CPU time the branch for queues costs a receiver that has no queue. Other load on the machine
+ * affects CPU time less than real time.
  */
 export async function branchRace(folder: string, quick: boolean): Promise<Race> {
   const cores = await bothCores(folder);

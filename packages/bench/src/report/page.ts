@@ -8,7 +8,7 @@ import { markdownOf, subjectOf, summary, table } from "./table.js";
 const root = new URL("../../../../", import.meta.url);
 const template = new URL("../../page.md", import.meta.url);
 
-/** Writes the page, and all values to a file that Git ignores. Resolves to the paths of both files. */
+/** Writes the page, and all measured values to a file that Git ignores. Resolves to the paths of both files. */
 export async function writePage(
   machine: readonly string[],
   sections: readonly Section[],

@@ -35,7 +35,7 @@ const rule = ["---", "---", "--:", "---", "--:", "--:", "--:", "--:"];
 export const markdownOf = (rows: readonly (readonly string[])[]): string =>
   rows.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 
-/** Returns a Markdown table for the page and the terminal: one row per bar, then one per lane that has none. */
+/** Returns a Markdown table for the page and the terminal: one row per bar, then one per lane without a bar. */
 export function table(races: readonly Race[]): Promise<string> {
   const rows = races.flatMap((race) =>
     race.bars.map((bar) => row(race, bar.lane, bar.against, bar)),

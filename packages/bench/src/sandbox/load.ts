@@ -6,7 +6,7 @@ import { heapUsed } from "../growth/heap.js";
 export interface Load {
   readonly attemptsPerSecond: number;
   readonly longestBlockMs: number;
-  /** The size of the sandbox's heap after each repetition, in bytes. */
+  /** The growth of the heap since before the sandbox was created, measured after each repetition, in bytes. */
   readonly heaps: readonly number[];
 }
 
@@ -18,12 +18,12 @@ const perSend = 2 * endpoints;
 /** The due times of the attempts under A-09 `fast`, in milliseconds after the event. */
 const dueAt = [0, 1, 6, 21, 81].map((seconds) => seconds * 1_000);
 
-/** Returns whether the receiver at a path fails. Every second receiver responds to everything with 500. */
+/** Returns whether the receiver at a path fails. Every second receiver responds to each attempt with 500. */
 const isFailing = (path: string) => Number(path.slice(1)) % 2 === 1;
 
 /**
- * Sends emails whose events are delivered to 100 endpoints, half of which fail each attempt. Each of the `repeat`
- * repetitions, 1 by default, makes `deliveries` deliveries.
+ * Measures a sandbox that delivers the events of emails to 100 endpoints. Half of the endpoints fail every attempt.
+ * Each of the `repeat` repetitions (default 1) makes `deliveries` deliveries.
  *
  * @throws Error (as a rejection) if an attempt is missing or does not start exactly at its due time
  */

@@ -4,7 +4,7 @@ export interface Rates {
   readonly acceptRate: number;
   /** The number of events per second whose handlers one database runs, if it does nothing else. */
   readonly runRate: number;
-  /** The share of each database's time that is planned, from 0 to 1. The rest is a reserve. */
+  /** The share of each database's time that the plan uses, from 0 to 1. The rest is a reserve. */
   readonly utilization: number;
   /** The peak as a multiple of the average rate. */
   readonly peak: number;
@@ -50,9 +50,9 @@ const rounding = 1e-9;
 /**
  * Returns the requirements of a number of events per day.
  *
- * An event takes `1 / acceptRate` seconds of a database's time when it is accepted, and `1 / runRate` when its handler
- * runs. The databases must be able to accept the peak while they run the handlers of the average rate; the remaining
- * handlers run after the peak. Acceptance has priority: handlers get the rest of the planned time.
+ * An event takes `1 / acceptRate` seconds of a database's time when it is accepted, and `1 / runRate` seconds when its
+ * handler runs. The databases must be able to accept the peak while they run the handlers of the average rate; the
+ * remaining handlers run after the peak. Acceptance has priority: handlers get the rest of the time that the plan uses.
  */
 export function planFor(eventsPerDay: number, rates: Rates): Plan {
   const { acceptRate, runRate, utilization } = rates;

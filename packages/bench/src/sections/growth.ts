@@ -33,7 +33,7 @@ async function timeRace(title: string, sizes: readonly number[], quick: boolean)
       const child = startChild("growth/memory-process.js", [title, String(size)]);
       children.push(child);
       await child.reply();
-      // A turn is long enough for several garbage collections.
+      // In a full run, a turn is long enough for several garbage collections.
       turns[nameOf(size)] = async () => Number(await child.reply(quick ? "1" : "100"));
     }
     const lanes = await takeTurns(turns, quick ? 1 : 12);

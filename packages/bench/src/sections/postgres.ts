@@ -191,7 +191,7 @@ async function handle<Tx>(store: PostgresStore<Tx>, key: string): Promise<void> 
 const takeEffect = (tx: PoolClient, key: string) =>
   tx.query("insert into effects (key) values ($1)", [key]);
 
-/** Runs the work in a transaction, with the code that users would write. */
+/** Runs `work` in a transaction, written as a user would write one. */
 async function inTransaction(
   pool: Pool,
   work: (tx: PoolClient) => Promise<unknown>,

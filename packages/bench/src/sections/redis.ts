@@ -85,7 +85,7 @@ async function racesOver(client: Redis, quick: boolean): Promise<Race[]> {
 const infoOf = async (client: Redis, name: string): Promise<number> =>
   Number(new RegExp(`^${name}:(\\d+)`, "m").exec(await client.info())?.[1]);
 
-/** Measures how much memory done deliveries use, including their share of the server's tables. */
+/** Measures the memory per record of a done delivery, including its share of the server's tables. */
 async function usedMemory(client: Redis, sizes: readonly number[]): Promise<Race> {
   const lanes = [];
   for (const size of sizes) {

@@ -19,7 +19,10 @@ export const run: RunSection = async (quick) => ({
   ],
 });
 
-/** Measures a schedule of 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h, with a receiver that always fails. */
+/**
+ * Measures how long the retries of A-09 `realistic` (after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h) take to run for
+ * a receiver that always fails.
+ */
 async function scheduleRace(rounds: number): Promise<Race> {
   const lane = "one email to one endpoint";
   const lanes = await takeTurns({ [lane]: realistic }, rounds);
@@ -77,7 +80,10 @@ async function deliveryRaces(deliveries: number, rounds: number): Promise<Race[]
 
 const ofBlock =
   "Work starts in batches of 25, and a block includes the garbage collection that happens during it.";
-/** Measures the heap. Once the sandbox keeps its maximum of deliveries, further ones should need no more memory. */
+/**
+ * Measures the heap after the maximum number of deliveries that the sandbox keeps, and after three times as many. The
+ * additional ones should need no more memory.
+ */
 async function heapRace(deliveries: number): Promise<Race> {
   const [once = "", thrice = ""] = [1, 3].map(
     (times) => `after ${(times * deliveries).toLocaleString("en")} deliveries`,

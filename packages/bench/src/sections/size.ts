@@ -68,8 +68,8 @@ async function race(
 const onNode = { "svc-webhooks": whole["svc-webhooks"] };
 
 /**
- * The parts of the core, with a pattern for the paths of the files of each. The first part that matches a file counts,
- * so the last part is the rest.
+ * The parts of the core, each with a pattern for the paths of its files. A file belongs to the first part whose pattern
+ * matches, so the last part contains the rest.
  */
 const parts: Readonly<Record<string, RegExp>> = {
   "signing and verifying; checking and rotating secrets": /crypto\/|signature/,

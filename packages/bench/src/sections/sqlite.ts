@@ -114,7 +114,9 @@ function bytesRace({ db }: Track, file: string, records: number): Race {
   };
 }
 
-/** Compares the speed with few records and with many, which the previous race has left in the table. */
+/**
+ * Compares the speed with few records and with many. The table still contains the many records of the previous race.
+ */
 async function sizeRace(track: Track, file: string, few: number, many: number): Promise<Race> {
   const db = new DatabaseSync(file);
   try {
