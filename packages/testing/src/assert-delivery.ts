@@ -2,7 +2,7 @@ import { assertValid } from "@svc-webhooks/core/adapter";
 import type { SignedDelivery } from "./delivery.js";
 
 /**
- * Asserts that a value has the form of a result of `signedDelivery`.
+ * Asserts that a value looks like a delivery from `signedDelivery`: it has headers, and its body is a Uint8Array.
  *
  * @throws ConfigError `invalid_option` if it does not
  */
@@ -14,8 +14,8 @@ export function assertDelivery(delivery: SignedDelivery): void {
 }
 
 /**
- * Returns a value's tag, such as `Uint8Array`. `instanceof` would fail in edge runtimes and test environments, which
- * have several `Uint8Array` classes.
+ * Returns a value's tag, such as `Uint8Array`. `instanceof` is unreliable in edge runtimes and test environments,
+ * because there may be several `Uint8Array` classes.
  */
 const tagOf = (value: unknown): string => Object.prototype.toString.call(value).slice(8, -1);
 

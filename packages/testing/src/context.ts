@@ -3,7 +3,8 @@ import type { DeliveryContext } from "@svc-webhooks/core";
 /**
  * Returns a context with which a test can call a handler without a receiver. By default, it describes the first run of
  * an `email.sent` event, received at 2026-01-01T00:00:00Z, the time at which `fakeClock` starts. Its signal is not
- * aborted. `facts` override its fields; their `type` and `deliveryId` also appear in the default `delivery`.
+ * aborted. The fields of `facts` override the defaults. A `type` or `deliveryId` in `facts` also appears in the default
+ * `delivery`.
  *
  * @example
  * ```ts

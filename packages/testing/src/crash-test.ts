@@ -18,9 +18,9 @@ export type { EffectOptions } from "./crash-test/surface/effect.js";
 export type { World } from "./crash-test/world.js";
 
 /**
- * Delivers events to your receiver, injects faults at each point where your code calls the outside world, and lets the
- * sender retry. Then compares the effects with those of an undisturbed run. Resolves to the report if all findings are
- * accepted, and if the test noticed no access to the outside world into which it cannot inject faults.
+ * Delivers events to your receiver, injects faults at the points where your code calls the outside world, and lets the
+ * sender retry. Then compares the effects with those of an undisturbed run. Resolves to the report, unless there is a
+ * finding that you do not accept, or the test saw your code use something real into which it cannot inject faults.
  *
  * While the test runs, time, random numbers and `fetch` are virtual for your code, but not for other tests in the
  * process.
@@ -68,8 +68,8 @@ export async function crashTest<Pool = PgPool>(
 }
 
 /**
- * Runs the same search as {@link crashTest}, but resolves to the report even if it has findings or unseen access, for
- * tools and for tests of expected findings.
+ * Runs the same search as {@link crashTest}, but resolves to the report even if it has findings or unseen access. For
+ * tools, and for tests that expect findings.
  *
  * @throws CrashTestError (as a rejection) `nondeterministic`, `not_acknowledged`, `no_effect`, `endless`,
  *   `accepted_not_found`, `invalid_option` (also if `receiver`, `prepare` or `observe` throws an error, which is the

@@ -5,8 +5,8 @@ export interface FakeClock extends Clock {
   /** The number of pending timers. */
   readonly timers: number;
   /**
-   * Moves time forward by `ms` milliseconds, and fires all timers that are due by then, in order. Before each timer and
-   * at the end, five turns of the event loop pass, so that promise reactions can run.
+   * Moves time forward by `ms` milliseconds, and fires all timers that are due by then, the earliest first. Before each
+   * timer and at the end, five turns of the event loop pass, so that promise reactions can run.
    */
   readonly advance: (ms: number) => Promise<void>;
   /**

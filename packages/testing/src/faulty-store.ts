@@ -4,8 +4,8 @@ import { assertOptions, assertValid } from "@svc-webhooks/core/adapter";
 /** A fault in one call to a store. */
 export interface Fault<Result> {
   /**
-   * The delay before the call reaches the store, fails or lies, in whole milliseconds of the option `clock`,
-   * 0 … 2^31 − 1. Default: no delay.
+   * The delay before the call reaches the store, rejects, or resolves to `lies`, in whole milliseconds of the option
+   * `clock`, 0 … 2^31 − 1. Default: no delay.
    */
   readonly lateMs?: number | undefined;
   /**
@@ -26,8 +26,8 @@ export interface Fault<Result> {
 }
 
 /**
- * The faults of one method, by the number of the call, starting at 1. `"*"` applies to all calls that have no fault of
- * their own.
+ * The faults of one method, by the number of the call to this method, from 1. `"*"` applies to all calls that have no
+ * fault of their own.
  */
 export type Faults<Result> = Readonly<Partial<Record<number | "*", Fault<Result>>>>;
 
@@ -59,7 +59,7 @@ const methods: readonly Method[] = [
  * own results. The calls of each method are counted separately, from 1.
  *
  * @throws ConfigError `unknown_option` for an unknown option, method or member of a fault; `invalid_option` for
- *   the number of a call that is neither `"*"` nor a whole number from 1, and for an invalid fault
+ *   an invalid fault, and for a call in `plan` that is neither `"*"` nor a whole number from 1
  *
  * @example
  * ```ts

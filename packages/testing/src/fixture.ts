@@ -111,7 +111,7 @@ export function fixture<Type extends keyof Fixtures>(
     created_at: createdAt,
     data: dataOf[type](n),
   };
-  // The type of `overrides` ensures the types of replaced fields. The cast is wrong only for fields that it removes.
+  // The type of `overrides` checks replaced fields, so the cast is wrong only if `overrides` removes a field.
   return merged(event, overrides ?? {}) as Fixtures[Type];
 }
 

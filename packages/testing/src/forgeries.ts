@@ -1,4 +1,4 @@
-/* The forgeries of the receiver contract, for `doctor` of `svc-webhooks`. They are not a public API. */
+/* The forgeries of the receiver contract, for the command `svc-webhooks doctor`. This module is not a public API. */
 
 export { receiverForgeries } from "./receiver/cases.js";
 export {

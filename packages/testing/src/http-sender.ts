@@ -38,10 +38,10 @@ export interface Begun {
   readonly hangUp: () => Promise<void>;
 }
 
-/** The maximum number of bytes read from a response. */
+/** The maximum size of a response's body, in bytes. */
 const mostResponseBytes = 1_048_576;
 
-/** How long a connection that is kept may take, after the response, to send the rest of the body, in milliseconds. */
+/** How long a kept connection may continue to send a request's body after the response has ended, in milliseconds. */
 const uploadMs = 1_000;
 
 /** The minimum rate at which a receiver must read a body, in bytes per millisecond. */
@@ -65,9 +65,9 @@ export interface Connecting {
 }
 
 /**
- * Sends requests to a receiver over HTTP or HTTPS, as the service and forgers would. A request rejects if the response
- * is larger than 1 MiB, if the connection is idle for `patienceMs` milliseconds, or if the response has not arrived in
- * full within `patienceMs` plus the time that the body needs.
+ * Sends requests to a receiver over HTTP or HTTPS, as the service and forgers would. The promise of a response rejects
+ * if the connection fails or is idle for `patienceMs` milliseconds, if the response is larger than 1 MiB, or if it has
+ * not arrived in full within `patienceMs` plus the time that is allowed for sending the body.
  */
 export class HttpSender {
   readonly #url: string;
@@ -98,9 +98,9 @@ export class HttpSender {
     const { body } = sending;
     const half = body.length / 2;
     const outgoing = this.open(sending);
-    // The request has twice the time, because the caller decides when the rest of the body follows.
+    // Allows twice `patienceMs` for the whole request, because the caller decides when the rest of the body follows.
     const reply = this.replyTo(outgoing, { extraMs: this.#patienceMs });
-    // Prevents an unhandled rejection after `hangUp`, because a client that disconnects receives no response.
+    // Prevents an unhandled rejection: after `hangUp`, `reply` rejects, and the caller may not await it.
     reply.catch(() => {});
     // Listens before `hangUp` is called, because a receiver that responds early may close the connection first.
     const closed = new Promise<void>((resolve) => outgoing.once("close", () => resolve()));
@@ -156,7 +156,7 @@ export class HttpSender {
       outgoing.setTimeout(patienceMs, giveUp);
       // Limits the whole exchange, because a receiver that sends a byte now and then never reaches the idle timeout.
       limit = setTimeout(giveUp, patienceMs + extraMs);
-      // Rejects on close too, because a connection that the receiver upgrades has neither a response nor an error.
+      // Rejects on close too: if the receiver upgrades the connection, there is neither a response nor an error event.
       const withoutResponse = () =>
         reject(Object.assign(new Error("closed"), { code: "ECONNRESET" }));
       outgoing.once("close", withoutResponse);

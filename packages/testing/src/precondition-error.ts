@@ -1,2 +1,2 @@
-/** An error for a case that could not be tested. Its message includes the fix; the case's own fix is not reported. */
+/** An error for a case that could not be tested. Its message is reported without the case's own fix. */
 export class PreconditionError extends Error {}

@@ -19,9 +19,9 @@ export interface SchemeDeliveryOptions {
   readonly secret: string;
   /** The time of signing, in epoch milliseconds. Default: now. */
   readonly at?: number | undefined;
-  /** The delivery id, in a header or, unless the event has its own, in the body. Default: a new id each time. */
+  /** The delivery id. Sent in a header or, unless the event has its own, in the body. Default: a new id each time. */
   readonly deliveryId?: string | undefined;
-  /** The type, in a header or, unless the event has its own, in the body. Default: a type that the sender sends. */
+  /** The type. Sent in a header or, unless the event has one, in the body. Default: a type that the sender sends. */
   readonly type?: string | undefined;
   /** Headers that are added to the sender's, or that replace them. Undefined omits a header. */
   readonly headers?: Readonly<Record<string, string | undefined>> | undefined;
@@ -66,12 +66,12 @@ function valuesOf({ scheme, ...options }: SchemeDeliveryOptions): BodyValues {
   return { at, deliveryId, type: options.type ?? senderOf(scheme).type };
 }
 
-/** Adds the members that the sender's bodies have and an object lacks. Returns any other value unchanged. */
+/** Turns an object into a body of the sender, with the members that it lacks. Returns any other value unchanged. */
 export const completedEvent = (
   event: unknown,
   { scheme, ...values }: BodyValues & { readonly scheme: SenderName },
 ): unknown =>
-  // Compares the tag instead of the class, because edge runtimes have several `Object` classes.
+  // Compares the tag instead of the class, because edge runtimes may have several `Object` classes.
   Object.prototype.toString.call(event) === "[object Object]"
     ? senderOf(scheme).complete(event as Readonly<Record<string, unknown>>, values)
     : event;
@@ -103,7 +103,7 @@ async function headersOf({ name, sign }: Sender, body: Uint8Array, signing: Sign
   }
 }
 
-/** Replaces the time in the body's `field`, a number, with `at`. */
+/** Replaces the number in the field `field` of a JSON body with the time `at`. */
 function withTime(body: Uint8Array, field: string, at: number): Uint8Array {
   const text = new TextDecoder().decode(body);
   const time = new RegExp(`(?<="${field}"\\s*:\\s*)\\d+`);

@@ -51,13 +51,13 @@ async function signed(
   return changed(delivery, () => again);
 }
 
-/** Asserts that the sender of a delivery allows a change. `lack` ends the error: `which does not sign a time`. */
+/** Asserts that a change is possible for the sender. `lack` ends the error message: `which does not sign a time`. */
 function assertSender(ok: unknown, delivery: SignedDelivery, lack: string): asserts ok {
   const sender = signingOf(delivery).scheme ?? "the service";
   assertValid(ok, "delivery", `\`delivery\` comes from ${sender}, ${lack}.`);
 }
 
-/** Replaces the value of the signature header. If the header is missing, `change` receives "", and it is added. */
+/** Replaces the value of the signature header. If the header is missing, `change` receives "", and the header is added. */
 const withHeader = (
   delivery: SignedDelivery,
   change: (value: string, signing: Signing) => string,
@@ -75,7 +75,7 @@ async function signedAway(delivery: SignedDelivery, byMs: number): Promise<Signe
   return signed(delivery, { at: at + byMs });
 }
 
-/** Signs a delivery again with another secret, and joins the values of the old and the new signature header. */
+/** Replaces the signature header's value with `join(genuine, other)`. `other` is the value for another secret. */
 async function withOtherSignature(
   delivery: SignedDelivery,
   join: (genuine: string, other: string) => string,
@@ -186,13 +186,16 @@ export const tamper = {
       return { headers: { [repeated]: `${value}, ${value}` } };
     }),
 
-  /** Appends a value that another secret signs to the signature header, as if it were sent twice: `genuine, other`. */
+  /**
+   * Adds a second value, made with another secret, to the signature header, as if the header had been sent twice:
+   * `genuine, other`.
+   */
   twoHeaders: (delivery: SignedDelivery): Promise<SignedDelivery> =>
     withOtherSignature(delivery, (genuine, other) => `${genuine}, ${other}`),
 
   /**
-   * Adds a second signature, made with another secret, to the header, as a sender does while a secret is
-   * rotated. Receivers accept the delivery. Only for senders that send several signatures, such as Stripe.
+   * Adds a second signature, made with another secret, to the signature header's value, as a sender does while a secret
+   * is rotated. Receivers accept the delivery. Only for senders that can send several signatures, such as Stripe.
    */
   extraSignature: async (delivery: SignedDelivery): Promise<SignedDelivery> => {
     assertDelivery(delivery);
@@ -225,7 +228,7 @@ export const tamper = {
 
   /**
    * Replaces the delivery id where the sender puts it, in a header or in the body, without signing again. If the sender
-   * sends no id, so that a hash of the body is used, adds a space to the body. Default `"dlv_forged"`.
+   * sends no id, so that a hash of the body is the id, adds a space to the body. Default `"dlv_forged"`.
    *
    * @throws SyntaxError if the id is in the body, and the body is not JSON
    */

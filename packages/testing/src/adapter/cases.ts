@@ -37,7 +37,7 @@ interface ExpectedResponse {
   readonly allow?: string;
 }
 
-/** Checks that a reply is the response to an outcome: its status, its body and the headers that outcomes have. */
+/** Checks that a reply has the status, the body and the headers of the response to the outcome `code`. */
 function expectResponse(reply: Reply, code: string, expected: ExpectedResponse): void {
   const content =
     expected.status === 200
@@ -387,7 +387,7 @@ const rawBody: readonly AdapterCase[] = [
   },
 ];
 
-/** Returns a function that sends an event to change the receiver's state, before or after the delivery under test. */
+/** Returns a function that sends an event of this type, which changes the receiver's state and must be processed. */
 const after = (type: string) => async (probe: Probe) => {
   equal(codeOf(await probe.send(await probe.event(type))), "processed");
 };
@@ -479,7 +479,7 @@ const outcomes: readonly OutcomeCase[] = [
   {
     code: "body_too_large",
     status: 413,
-    // Sends twice the limit. A case above sends one byte over the limit, which tests for a separate mistake.
+    // Sends twice the limit. A case above sends only one byte more than the limit.
     send: async (probe) => probe.send(await probe.signed(sized(2 * contractBodyLimit))),
   },
   {
@@ -511,7 +511,7 @@ const dispatchAndResponses: readonly AdapterCase[] = [
       const { reply, finish } = await probe.begin(await probe.signed(event, { headers }));
       const early = await Promise.race([reply, pause(2_000)]);
       const late = early ?? (await finish());
-      // `processed` passes if it arrives only after the whole body has been sent, because some platforms read the whole
+      // `processed` passes too if it arrives after the whole body has been sent, because some platforms read the whole
       // body before they call a route or respond.
       if (early || codeOf(late) !== "processed") {
         expectResponse(late, "body_timeout", { status: 408 });

@@ -16,13 +16,13 @@ import {
 import { toDelivery, toResponse } from "@svc-webhooks/core/adapter";
 
 export const contractSecret = "whsec_contract";
-/** The receiver's body limit in bytes. It exceeds the default limit of Express's parsers, 100 kB. */
+/** The receiver's body limit in bytes. It exceeds the default limit of Express's parsers, 100 KiB. */
 export const contractBodyLimit = 262_144;
 
 /** The header whose value names a list of {@link ContractMemory}. The receiver responds with the list and clears it. */
 export const memoryHeader = "x-contract-memory";
 
-/** The header that sets `bodyTimeoutMs` to 100 for its request. Otherwise, the timeout suffices for a busy machine. */
+/** The header that sets `bodyTimeoutMs` to 100 for its request. The usual timeout is long, for busy machines. */
 export const hurryHeader = "x-contract-hurry";
 
 /** The lists that a test can read. The receiver sends a list as JSON in place of an outcome's code. */
@@ -43,7 +43,7 @@ export interface SeenDelivery {
   readonly hex: string;
 }
 
-/** The replies that the receiver sends as a scheme would, by the event type that selects them. */
+/** The replies that the receiver sends as a scheme would, by the type of the event. */
 export const contractReplies: Readonly<
   Record<"contract.no_content" | "contract.replies", Partial<Answer>>
 > = {
@@ -67,7 +67,7 @@ const refusing: StandardSchemaV1 = {
 
 /**
  * Creates the receiver that an adapter mounts for its contract. The type of an event selects its outcome, so that the
- * tests can cause each outcome even if the receiver runs in another process or on another runtime.
+ * tests control the outcomes even if the receiver runs in another process or on another runtime.
  *
  * @example
  * ```ts
