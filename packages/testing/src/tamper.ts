@@ -57,7 +57,7 @@ function assertSender(ok: unknown, delivery: SignedDelivery, lack: string): asse
   assertValid(ok, "delivery", `\`delivery\` comes from ${sender}, ${lack}.`);
 }
 
-/** Replaces the value of the signature header. If the header is missing, `change` receives "", and the header is added. */
+/** Replaces the value of the signature header. Adds a missing header, with the result of `change("")`. */
 const withHeader = (
   delivery: SignedDelivery,
   change: (value: string, signing: Signing) => string,

@@ -9,7 +9,7 @@ import { runs } from "./cases/runs.js";
 import { strangers } from "./cases/strangers.js";
 import { times } from "./cases/times.js";
 
-/** Returns the cases of the contract, in order. All others depend on the first. */
+/** Returns the cases of the contract, in order. The first case is the precondition of all others. */
 export const casesFor = (sender: Sender | undefined): readonly ReceiverCase[] => [
   genuine,
   ...bytes,
@@ -20,14 +20,14 @@ export const casesFor = (sender: Sender | undefined): readonly ReceiverCase[] =>
   ...late,
 ];
 
-/** Returns whether a case applies to a sender. Every case applies to the service (undefined). */
+/** Returns whether a case applies to a sender. Undefined stands for the service, to which every case applies. */
 export const appliesTo = (
   sender: Sender | undefined,
   { isSkippedFor }: Pick<ReceiverCase, "isSkippedFor">,
 ): boolean => !(sender && isSkippedFor?.(sender));
 
 /**
- * Returns the forgeries of the cases that apply to a sender, with their findings, for `doctor`.
+ * Returns the forgeries of the cases that apply to a sender, for the command `svc-webhooks doctor`.
  *
  * @param sender undefined for the service
  */

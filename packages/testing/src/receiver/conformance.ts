@@ -11,7 +11,7 @@ import { eventIdOf, Runs } from "./runs.js";
 
 export interface ReceiverConformanceOptions {
   /**
-   * The key that signs: the receiver's secret, or its private key if the sender signs with one. Required, so that no
+   * The key that signs: the receiver's secret or, if the keys differ, the sender's private key. Required, so that no
    * run uses a default secret by mistake.
    */
   readonly secret: SecretKey;
@@ -19,9 +19,9 @@ export interface ReceiverConformanceOptions {
   readonly timeoutMs?: number | undefined;
   /** The sender: a name of `senders` in `@svc-webhooks/schemes/senders`. Default: the service. */
   readonly scheme?: SenderName | undefined;
-  /** Ends the run: the promise then rejects with the signal's reason. Default: the run ends by itself. */
+  /** Ends the run early: the promise then rejects with the signal's reason. Default: the run is not ended early. */
   readonly signal?: AbortSignal | undefined;
-  /** Resolves the host of the URL, for callers that have checked its addresses. Default: the operating system's. */
+  /** Resolves the URL's host, for callers that have checked its addresses. Default: that of the operating system. */
   readonly lookup?: LookupFunction | undefined;
   /**
    * Called with the error if the receiver fails the first case, for example because no response arrived. Returns the
@@ -44,8 +44,8 @@ export interface ReceiverConformanceOptions {
 export interface ConformanceResult {
   readonly title: string;
   /**
-   * The level of the case. If the receiver fails a must, but breaks only a recommendation, the level is `"should"`: for
-   * example, it refuses a forgery with a 5xx status instead of a 4xx.
+   * The level of the case, or `"should"` if the receiver fails a `"must"` case only because it breaks a recommendation.
+   * For example, it refuses a forgery with a 5xx status instead of a 4xx.
    */
   readonly level: CaseLevel;
   readonly source: CaseSource;
@@ -104,7 +104,7 @@ export async function receiverConformance(
   const { secret, timeoutMs = 3_000, scheme, signal, lookup, onResult, onHandler } = options;
   assertValid(isHttpUrl(url), "url", "`url` must be the http or https URL of a running receiver.");
   assertTimeout(timeoutMs);
-  // Rejects an invalid secret before `onHandler` is called.
+  // Rejects if the secret is invalid, before `onHandler` is called.
   if (!scheme) await sign("", secret);
 
   const runsOf = new Map<string, Runs>();

@@ -28,9 +28,9 @@ export interface ReceiverContractOptions {
  * Registers the tests that every receiver of webhooks should pass, whether it uses this library or not, one for each
  * known way to accept a forgery, refuse a genuine delivery, or lose or repeat an event: `receiverContract({ describe,
  * it }, "my receiver", mount)`. Each failure states what happened and the fix. If the first case, a genuine delivery,
- * fails, the others fail with "See the first case.". A case fails with "Not checked" if the receiver then responds to
- * genuine deliveries with a 4xx or not at all, as after a lockout for wrong signatures. Vitest, Jest, `node:test`, Bun
- * and Mocha have these functions. At most 1 MiB of a response is read.
+ * fails, the others fail with "See the first case.". A case fails with "Not checked" if, at its end, the receiver
+ * responds to genuine deliveries with a 4xx or not at all, as after a lockout for wrong signatures. Vitest, Jest,
+ * `node:test`, Bun and Mocha have `describe` and `it`. At most 1 MiB of a response is read.
  *
  * With `scheme`, another sender signs the deliveries, and the receiver must call `handler` for events of every type.
  * The cases that do not apply to the sender are skipped, such as those about unsigned ids if the sender signs its ids.

@@ -40,7 +40,7 @@ export interface ExaminedCase extends ReceiverCase {
 export function examinationOf(options: ExaminationOptions): readonly ExaminedCase[] {
   const { mount, hasHandler, isShared, start, scheme } = options;
   const sender = scheme && senderOf(scheme);
-  /** The {@link ReceiverProbe.hasForged} of the earlier cases. Always false if each case has its own receiver. */
+  /** Whether an earlier case has sent this receiver a forgery. Always false if each case has its own receiver. */
   let hasForged = false;
 
   const attempt = async (testCase: ReceiverCase): Promise<void> => {

@@ -4,8 +4,8 @@ import type { Sending } from "../http-sender.js";
 import { signingOf } from "../signing.js";
 
 /**
- * Returns the parts that replace those of a genuine delivery. Returns undefined if the change is impossible for the
- * sender, or if the delivery would stay genuine.
+ * Returns the parts of a request that replace those of a genuine delivery. Returns undefined if the change is
+ * impossible for the sender, or if the delivery would stay genuine.
  */
 export type Change = (
   delivery: SignedDelivery,
@@ -13,8 +13,8 @@ export type Change = (
 ) => Sending | undefined | Promise<Sending | undefined>;
 
 /**
- * A change after which every receiver must reject a genuine delivery, with the name of the changed delivery and the
- * finding of `doctor` about a receiver that accepts it.
+ * A change that turns a genuine delivery into one that every receiver must reject. `name` describes the changed
+ * delivery. `finding` is what `svc-webhooks doctor` reports if a receiver accepts it.
  */
 export type Forgery = readonly [finding: ForgeryFinding, name: string, change: Change];
 

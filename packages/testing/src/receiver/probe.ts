@@ -18,7 +18,7 @@ export interface UniqueDelivery extends SignedDelivery {
   readonly eventId: string;
 }
 
-/** How a receiver is examined. */
+/** The options of a `ReceiverProbe`. */
 export interface Probing {
   readonly secret: SecretKey;
   /** The time limit for each response, in milliseconds. */
@@ -111,8 +111,8 @@ export class ReceiverProbe extends HttpSender {
   }
 
   /**
-   * Rejects if the receiver now refuses a plain genuine delivery with a 4xx or, after a forgery, does not respond to
-   * it. In that state, its responses prove nothing about the case.
+   * Sends another genuine delivery, and rejects if the response is a 4xx or, after a forgery, if there is none. In that
+   * state, the receiver's responses prove nothing about the case.
    */
   async expectUnlocked(): Promise<void> {
     this.runs.behavior = () => {};
@@ -124,9 +124,9 @@ export class ReceiverProbe extends HttpSender {
   }
 
   /**
-   * Describes a reaction to a genuine delivery that suggests a lockout. Undefined if there is none. An exiting process
-   * may reset two more connections: one that it has accepted, and one in its socket's queue. After those, nothing
-   * listens, whereas a lockout resets every connection.
+   * Sends a genuine delivery. Resolves to a description of the reaction if it suggests a lockout, otherwise to
+   * undefined. A process that exits may reset two more connections: one that it has accepted, and one in its socket's
+   * queue. After that, connections are refused, whereas a lockout resets every connection.
    */
   private async lockOf(resets = 2): Promise<string | undefined> {
     try {
@@ -143,8 +143,8 @@ export class ReceiverProbe extends HttpSender {
   }
 
   /**
-   * Rejects unless the handler ran exactly once for an event. Waits about a second for the run, because a receiver that
-   * queues events may run it after the response. Checks nothing if `hasHandler` is false.
+   * Rejects unless the handler ran exactly once for an event. Waits up to a second for the run, because a receiver that
+   * queues events may run the handler after the response. Checks nothing if `hasHandler` is false.
    */
   async ranOnce(eventId: string): Promise<void> {
     if (!this.hasHandler) return;
@@ -168,7 +168,7 @@ export class ReceiverProbe extends HttpSender {
     return this.runs.count > 0;
   }
 
-  /** Rejects with a {@link PreconditionError} if the handler did not run, because the case cannot be tested then. */
+  /** Waits for a run. Without one, the case cannot be tested, so the call rejects with a {@link PreconditionError}. */
   async ran(): Promise<void> {
     if (!(await this.hasRun())) throw new PreconditionError("The handler did not run.");
   }

@@ -1,5 +1,5 @@
 /*
- * Secrets that anyone can read, so anyone can sign with them. A receiver must not accept one of them as a fallback.
+ * Secrets that are public or easy to guess, so anyone can sign with them. A receiver must not use one as a fallback.
  */
 
 /** The texts that JavaScript and Python produce when code converts a missing secret to a string. */

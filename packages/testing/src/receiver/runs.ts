@@ -55,7 +55,7 @@ interface Identified {
   readonly events?: readonly Identified[];
 }
 
-/** Returns the id of a parsed event, or of the first event in a list. Undefined if there is none. */
+/** Returns the id of a parsed event or, if the sender sends lists, of its first event. Undefined if there is none. */
 export function eventIdOf(event: unknown): unknown {
   const { event_id, events } = Object(event) as Identified;
   return event_id ?? events?.[0]?.event_id;

@@ -124,7 +124,7 @@ const leases: readonly Lease[] = [
   ],
 ];
 
-/** Checks that a lease that begins now ends after `leaseMs`, not earlier. It has ended when the promise resolves. */
+/** Checks that a lease that begins now lasts for `leaseMs`, and waits for its end. Does not check that it has ended. */
 async function expectLease(probe: StoreProbe, key: string): Promise<void> {
   await probe.expectBusy(key, third, leaseMs);
   await probe.advance(leaseMs / 2);
@@ -281,8 +281,8 @@ const concurrency: readonly StoreCase[] = [
       await probe.own(key, me);
       const releasing = async () => {
         equal(await probe.release(key, me, "failed"), true);
-        // Uses other tokens, because claims of the first race may still be pending, and a claim with the same token
-        // would repeat them.
+        // Uses other tokens: claims of the first race may still be pending, and a claim with the same token as one of
+        // them would be the same claim.
         return race(probe, key, claimants("later token"));
       };
       const statuses = (await Promise.all([race(probe, key), releasing()])).flat();
@@ -490,8 +490,8 @@ const setup: readonly StoreCase[] = [
 ];
 
 /**
- * Returns one case for each guarantee of a store. The last case runs `modelRuns` random sequences. The case of silent
- * connections is included only if `abandon` is set.
+ * Returns the cases of the contract. The last case runs `modelRuns` random sequences. The case of silent connections is
+ * included only if `abandon` is set.
  */
 export const storeCases = (
   modelRuns: number,

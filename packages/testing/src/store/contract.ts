@@ -13,10 +13,11 @@ export interface StoreContractOptions {
    */
   readonly modelRuns?: number | undefined;
   /**
-   * Permanently silences all of the store's open connections: replies are lost, but nothing is closed. Requests must
-   * still arrive; otherwise the contract cannot detect a call that was executed but reported as `not_sent`. New
-   * connections must work. For stores over a network. With this option, the contract has an additional case that calls
-   * and awaits the function. That case has real deadlines, so it takes seconds. Errors: `invalid_option`.
+   * For stores that use a network. Permanently silences all of the store's open connections: replies are lost, but
+   * nothing is closed. Requests must still arrive; otherwise the contract cannot detect a call that was executed but
+   * reported as `not_sent`. New connections must work. With this option, the contract has an additional case, which
+   * calls and awaits the function. The case waits for deadlines in real time, so it takes seconds. Errors:
+   * `invalid_option`.
    */
   readonly abandon?: (() => unknown) | undefined;
 }

@@ -36,7 +36,7 @@ class StoreModel implements DeliveryStore {
     });
   }
 
-  /** Replaces a fence by the fence that the tested store returned, because that store's clock may be unknown. */
+  /** Sets a record's fence to the one that the tested store returned, because that store's clock may be unknown. */
   adopt(key: string, fence: number): void {
     const record = this.#records.get(key);
     if (record) this.#records.set(key, { ...record, fence });
@@ -126,8 +126,8 @@ function plain(result: ClaimResult): ClaimResult {
 type Result = Awaited<ReturnType<typeof perform>>;
 
 /**
- * Returns the expected result of a store whose clock is not exact: the model's result, but with the actual fence if it
- * is higher, or with the actual `leaseLeftMs` if it is at most as long and the difference is below `gridMs`.
+ * Returns the expected result of a store whose clock is not exact: the model's result, but with the actual fence if
+ * that is higher, or with the actual `leaseLeftMs` if that is shorter by less than `gridMs`.
  */
 function tolerant(expected: Result, actual: Result): Result {
   if (typeof expected !== "object" || typeof actual !== "object") return expected;

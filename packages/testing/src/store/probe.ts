@@ -12,15 +12,15 @@ export interface StoreUnderTest {
   /** The store under test, without records. */
   readonly store: DeliveryStore;
   /**
-   * Moves the time that leases and retention depend on by a whole number of milliseconds: the store's clock, or the
-   * times in its records. The contract awaits the result. Negative values set the clock back, by at most an hour. A
-   * clock made for the test must start in 2020 or later, because fences are epoch milliseconds.
+   * Lets a whole number of milliseconds pass for leases and retention, by moving the store's clock or the times in its
+   * records. The contract awaits the result. Negative values set the clock back, by at most an hour. A clock made for
+   * the test must start in 2020 or later, because fences are epoch milliseconds.
    */
   readonly advance: (ms: number) => unknown;
   /**
-   * Whether the store's time stands still between calls of `advance` and new fences are derived from it. If true,
-   * leases, retention and fences are tested to the millisecond; otherwise the store's clock may advance by up to a
-   * second during a case. Default false.
+   * Whether the store's time stands still between calls of `advance`, and new fences are derived from that time. If
+   * true, leases, retention and fences are tested to the millisecond. Otherwise, the store's clock may advance by up to
+   * a second during a case. Default false.
    */
   readonly exactClock?: boolean | undefined;
   /** Called and awaited after each case. */
@@ -62,7 +62,7 @@ export class StoreProbe {
   readonly store: DeliveryStore;
   /** Whether the store's time stands still between calls of `advance`. */
   readonly exact: boolean;
-  /** How long before its end a lease or a retention is certainly still in force, in milliseconds. */
+  /** The time before the end of a lease or a retention at which it is certainly in force, in milliseconds. */
   readonly borderMs: number;
   readonly #advance: StoreUnderTest["advance"];
 
@@ -106,7 +106,7 @@ export class StoreProbe {
     return this.store.check?.(newCall());
   }
 
-  /** Makes a claim that must be granted, and returns its fence and run. */
+  /** Makes a claim that must be granted, and resolves to its fence and run number. */
   async own(key: string, by: Claimant): Promise<Numbers> {
     const result = await this.claim(key, by);
     if (result.status !== "claimed") {
@@ -138,7 +138,7 @@ export class StoreProbe {
     ok(leaseLeftMs > 0 && isNear, `The lease has ${leaseLeftMs} ms left instead of ${leftMs} ms.`);
   }
 
-  /** Claims a record, and asserts that it is already done or parked with this lineage. */
+  /** Makes a claim that must find the record done or parked, with this lineage. */
   async expectSettled(
     key: string,
     by: Claimant,

@@ -6,7 +6,7 @@ type Call = (probe: StoreProbe, key: string) => Promise<unknown>;
 const [me, other] = [claimant(1), claimant(2)];
 const ageMs = 60_000;
 
-/** Returns a case that makes calls and waits (numbers, in ms), and checks that the record lasts for another `ms`. */
+/** Returns a case that makes calls and waits (in ms), and then checks that the record expires after exactly `ms`. */
 const lasts = (title: string, ms: number, ...steps: readonly (Call | number)[]): StoreCase => ({
   title,
   async run(probe) {

@@ -46,7 +46,7 @@ const isSettled =
     for (const by of [stranger, owner]) await probe.expectSettled(key, by, state, lineage);
   };
 
-/** The calls that reveal each state. An inspection changes the record, so each inspection needs its own record. */
+/** The inspections that check for each state. An inspection changes the record, so each one needs its own record. */
 const inspections: Readonly<Record<State, readonly Inspection[]>> = {
   absent: [
     async (probe, key) => equal(await probe.forget(key), false),
@@ -72,8 +72,8 @@ const inspections: Readonly<Record<State, readonly Inspection[]>> = {
 };
 
 /**
- * Creates a record in this state, unless it is `absent`. The record is in its second run: if the store lost it, the
- * next claim would return run 1.
+ * Creates a record in this state, in its second run: if the store lost the record, the next claim would return run 1.
+ * Creates nothing if the state is `absent`.
  */
 async function arrange(
   probe: StoreProbe,

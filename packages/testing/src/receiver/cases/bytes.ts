@@ -3,7 +3,7 @@ import { expectAccepted, isAccepted } from "../probe.js";
 import type { ReceiverCase } from "./case.js";
 import * as sources from "./sources.js";
 
-/** Creates events with this subject. Their JSON survives `JSON.parse` and `JSON.stringify` unchanged. */
+/** Returns a function that creates an event with this subject. Re-serializing its JSON does not change the text. */
 const titled = (subject: string) => (event_id: string) =>
   fixture("email.sent", { event_id, data: { subject } });
 
@@ -16,7 +16,7 @@ const withUnusual = (json: string) => `${json.replace("{", () => unusual)}\r\n `
 const largeBytes = 96 * 1_024;
 const marked = (json: string) => `\uFEFF${json}`;
 
-/** Cases with genuine deliveries whose bytes or headers a receiver may change, lose or misread. */
+/** Cases with genuine deliveries whose bytes or headers a faulty receiver changes, loses or misreads. */
 export const bytes: readonly ReceiverCase[] = [
   {
     title: "verifies spaces, line endings, escapes, numbers and duplicate keys as they were sent",

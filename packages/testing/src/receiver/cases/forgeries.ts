@@ -97,7 +97,7 @@ export const forgeries: readonly ReceiverCase[] = [
     ],
     async run(probe) {
       for (const headers of [
-        // Combines headers, because some receivers lock out a sender after five wrong signatures.
+        // Sends few requests with several headers each: some receivers lock out a sender after five wrong signatures.
         { "content-type": "application/x-www-form-urlencoded", [headerNames.attempt]: "2" },
         { "content-type": "text/plain", [headerNames.attempt]: "9" },
         { "content-type": "multipart/form-data; boundary=x", authorization: "Bearer svc_test" },

@@ -5,7 +5,7 @@ import { graceMs, pause } from "../pause.js";
 import * as sources from "./sources.js";
 import { forged } from "./strangers.js";
 
-/** Creates an event whose runs are also counted after the response. Broken receivers of tests recognize its subject. */
+/** Creates the event of these cases. The repository's intentionally broken receivers recognize it by its subject. */
 const observed = (event_id: string) =>
   fixture("email.sent", { event_id, data: { subject: "Observed" } });
 

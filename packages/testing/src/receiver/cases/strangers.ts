@@ -23,8 +23,8 @@ const hmac = (hash: string, key: SecretKey, body: Uint8Array) =>
   `${hash}=${createHmac(hash, key).update(body).digest("hex")}`;
 
 /**
- * Returns a change that signs with this key. It returns undefined if the key is the secret, and if it is empty and the
- * sender is not the service, because schemes refuse an empty key.
+ * Returns a change that signs with this key. The change returns undefined if the key is the receiver's secret. It also
+ * returns undefined if the key is empty and the sender is not the service, because schemes refuse an empty key.
  */
 const signedWith =
   (key: string): Change =>
@@ -73,11 +73,11 @@ const withWrongDigit = (name: string, share: number): Forgery =>
   withDigits(name, (digits) => {
     const { length } = digits.replace(/=+$/, "");
     const index = Math.min(Math.floor(length * share), length - 1);
-    // In base64, 0 and 1 may differ only in bits that no byte uses.
+    // Replaces 0 with 8, not with 1: at the end of base64, 0 and 1 may differ only in bits that belong to no byte.
     return digits.slice(0, index) + (digits[index] === "0" ? "8" : "0") + digits.slice(index + 1);
   });
 
-/** Cases with signatures and requests that a stranger can create from a genuine delivery, or without one. */
+/** Cases with forgeries that a stranger can create, with or without a captured genuine delivery. */
 export const strangers: readonly ReceiverCase[] = [
   {
     title: "handles a genuine delivery even if a forgery with the same ids arrived first",
