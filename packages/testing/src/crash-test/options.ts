@@ -31,8 +31,8 @@ export interface CrashTestOptions<Pool = PgPool> {
    */
   readonly respond?: ((request: Request) => Response | Promise<Response>) | undefined;
   /**
-   * Functions, by name, that return more state, which is compared as JSON at the end of each history. They are also
-   * called before it: only the entries that a history has added to a list are compared.
+   * Functions, by name, that return more state to compare, as JSON, at the end of each history. They are also called
+   * before each history, because only the entries that a history adds to a list are compared.
    */
   readonly observe?: Readonly<Record<string, () => unknown>> | undefined;
   /**
@@ -44,8 +44,8 @@ export interface CrashTestOptions<Pool = PgPool> {
   readonly faults?: readonly FaultKind[] | undefined;
   /**
    * The maximum number of faults in one history, 1 … 3. Default 2. All histories with one fault are run, unless `only`
-   * is set or there is a finding without a fault. Histories with more faults are run only while all findings so far are
-   * accepted.
+   * is set or the history without faults has a finding. Histories with more faults are run only if all findings of the
+   * histories with fewer faults are accepted.
    */
   readonly maxFaults?: number | undefined;
   /**
@@ -97,7 +97,7 @@ function isEvent(value: unknown): boolean {
 }
 
 /**
- * Checks the options.
+ * Throws if the options are invalid.
  *
  * @throws CrashTestError `invalid_option`
  */

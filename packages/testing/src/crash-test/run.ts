@@ -20,14 +20,14 @@ import { inside } from "./virtual/inside.js";
 import { Simulation } from "./simulation/simulation.js";
 import type { Course, Setting } from "./simulation/world.js";
 
-/** The time at which all histories but the shifted one start: the time of fixtures and the start of `fakeClock`. */
+/** The time at which all histories except the shifted one start. It is also the time of fixtures and of `fakeClock`. */
 const startMs = Date.UTC(2026, 0, 1);
 /** The seed of the code's random numbers, except in the shifted history. The option `seed` only selects histories. */
 const seed = 1;
 /** The values that differ in the shifted history: random numbers, time, and the next values of database sequences. */
 const shifted = { seed: 2, startMs: startMs + 40 * 86_400_000 + 12_345_678, sequences: 1_000 };
 
-/** The access and the state that a crash test inside a test runner cannot see or simulate, for the report. */
+/** The parts of the code that a crash test inside a test runner cannot see or simulate, for the report. */
 const blind = [
   "files that are read or written synchronously",
   "workers and native modules",
@@ -37,7 +37,7 @@ const blind = [
 ];
 
 /**
- * Runs a crash test.
+ * Runs a crash test, and resolves to its report.
  *
  * @throws CrashTestError (as a rejection), with the codes of `crashReport`
  */
@@ -121,8 +121,8 @@ async function prepared(setting: Setting, prepare: Prepare): Promise<Runner> {
   };
   return {
     async run(faults, variant) {
-      // Returns the warm-up if its code reached another program for real. The search then ends, so that no further
-      // history reaches that program.
+      // Returns the first history if its code reached another program for real. The search then ends, so that no
+      // further history reaches that program.
       if (first.isReal) return first;
       await database.restore(variant === "shifted" ? shifted.sequences : 0);
       return new Simulation(setting, courseOf(faults, variant)).run();

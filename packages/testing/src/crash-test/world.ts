@@ -24,8 +24,8 @@ export interface World<Pool = PgPool> {
    */
   readonly pool: Pool;
   /**
-   * Makes a function a crossing: faults are injected into its calls. `run` simulates the other side, such as a service:
-   * faults do not interrupt it, and it must not call a real service.
+   * Returns a function whose calls are crossings, so that faults are injected into them. `run` simulates the other
+   * side, such as a service: faults do not interrupt it, and it must not call a real service.
    *
    * @param name the effect's name in the report, such as `charge`
    * @param options `key` returns the idempotency key that the other side honors; `reads` is true if `run` changes

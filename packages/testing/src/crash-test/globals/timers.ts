@@ -12,7 +12,7 @@ let lastId = 0;
 class VirtualTimer {
   #cancel: () => void = () => {};
   readonly #start: () => () => void;
-  /** The timer's number, with which code can clear the timer too, as in Node. Set when the code reads it. */
+  /** The timer's number, by which code can clear the timer too, as in Node. Set when the code first reads it. */
   #id: number | undefined;
 
   constructor(start: () => () => void) {
@@ -69,7 +69,7 @@ interface Timers {
   clearImmediate: typeof clearImmediate;
 }
 
-/** Returns a delay as Node reads it: a delay below 1 ms, above 2^31 − 1 ms or that is not a number becomes 1 ms. */
+/** Returns a delay as Node reads it: 1 ms if the value is below 1, above 2^31 − 1 or not a number. */
 const delayOf = (delayMs: unknown): number => {
   const delay = Math.trunc(Number(delayMs));
   return delay >= 1 && delay <= 2_147_483_647 ? delay : 1;

@@ -56,7 +56,7 @@ export class Connection extends EventEmitter {
       }
       if (message.type === "X") return true;
       if (message.type === "H") {
-        // Drops the exchange, because after an error the server ignores all messages before the client's next `Sync`.
+        // Drops the messages so far, because after an error a server ignores all messages before the next `Sync`.
         this.#exchange = [];
         process.nextTick(() => this.receive(statementError(noCursor).bytes));
         continue;

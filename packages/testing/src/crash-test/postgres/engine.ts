@@ -44,7 +44,7 @@ export function optional(
 let starting: Promise<Engine> | undefined;
 
 /**
- * Starts PGlite once per process, because a start takes seconds.
+ * Resolves to the engine. PGlite starts on the first call only, because its start takes seconds.
  *
  * @throws CrashTestError (as a rejection) `package_missing`
  */
@@ -166,7 +166,7 @@ const tablesQuery = `
 const alias = "crash_test_row";
 
 /**
- * Returns a query for the name of a table and its rows, in the order in which they were written. The rows have only the
+ * Returns a query for a table's name, and for its rows in the order in which they were written. The rows have only the
  * columns that are compared.
  */
 function readingOf({ name, natural }: Table): string {
@@ -200,7 +200,7 @@ export class Database {
   #isClosed = false;
   #restored = 0;
   #tables: readonly Table[] = [];
-  /** Sends messages of a history to the engine, and opens the engine on the first call. */
+  /** Sends messages of a history to the engine, and resolves to the reply. The first call opens the engine. */
   readonly exchange = async (message: Buffer): Promise<Buffer> =>
     (await (this.#opening ??= inside.exit(() => this.#open()))).exchange(message);
 
@@ -226,8 +226,8 @@ export class Database {
   }
 
   /**
-   * Restores the state that `keep` kept, with sequences advanced by `step`. If the engine was opened only later,
-   * restores the empty database.
+   * Restores the state that `keep` kept, with sequences advanced by `step`. If the engine was opened only after `keep`,
+   * restores the empty database. Does nothing if the engine is not open.
    */
   async restore(step: number): Promise<void> {
     if (!this.#opening) return;

@@ -135,7 +135,7 @@ export function createPool(server: Server, owner: SimulatedProcess): PgPool {
 const isFunction = (value: unknown): value is (...args: unknown[]) => unknown =>
   typeof value === "function";
 
-/** Calls a Node-style callback with a result. An error that the callback throws ends the simulated process. */
+/** Calls a Node-style callback when `result` settles. An error that the callback throws ends the simulated process. */
 async function callBack(
   callback: (...args: unknown[]) => unknown,
   result: Promise<unknown>,
@@ -147,6 +147,6 @@ async function callBack(
   callback(...settled);
 }
 
-/** Binds a function to the current context, because pg may call it on behalf of another delivery. */
+/** Binds a function to the current context, because pg may call it in the context of another delivery. */
 const inContext = (value: unknown): unknown =>
   typeof value === "function" ? AsyncResource.bind(value as () => void) : value;

@@ -49,7 +49,7 @@ interface Session {
   cancelIdle: () => void;
 }
 
-/** The longest time for which one fault delays a transaction that is not blocked, in milliseconds. */
+/** The longest delay of a transaction by a fault, unless the transaction is blocked, in milliseconds. */
 const longestFaultMs = 2_000;
 
 /**
@@ -155,8 +155,8 @@ export class Server {
         ...facts,
         attempt,
         source: calling?.source,
-        // Excludes an own transaction that has been committed, or that has blocked this statement only briefly: its
-        // code does not wait for the statement.
+        // Excludes a transaction of the same delivery that has committed, or that has blocked this statement only
+        // briefly: the code that holds the transaction does not wait for the statement.
         waitsForOwn: () =>
           isOwn === true &&
           !this.#committed.has(own) &&
@@ -205,7 +205,7 @@ export class Server {
     return { reply: { value }, refusal: reply.error, note };
   }
 
-  /** Updates the state of the session's transaction after a reply, and starts its idle timeout if it has set one. */
+  /** Updates the session's transaction after a reply. Starts the idle timeout, if the transaction has set one. */
   #follow(
     session: Session,
     { status, tags }: Reply,
@@ -264,7 +264,7 @@ export class Server {
     this.#time.activity += 1;
   }
 
-  /** Reports the length of a claim's lease in milliseconds, the third parameter of its statement. */
+  /** Reports the lease of a claim in milliseconds, which is the third parameter of its statement. */
   #noteLease(messages: readonly Message[]): void {
     const bind = messages.find(({ type }) => type === "B");
     const leaseMs = Number(bind && parametersOf(bind)[2]);
@@ -278,13 +278,13 @@ const noCopy =
 
 const reset = () => Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" });
 
-/** Removes and returns the call that has this SQL. Removes older calls too, because their messages were never sent. */
+/** Removes and returns the first call with this SQL. Removes older calls too: their messages were never sent. */
 function takeCalling(callings: Calling[], sql: string): Calling | undefined {
   const index = callings.findIndex(({ text }) => text === sql);
   return index === -1 ? undefined : callings.splice(0, index + 1).at(-1);
 }
 
-/** Returns a note on how many rows the last statement returned or changed, because the code may depend on it. */
+/** Returns a note with the number of rows that a statement returned or changed, because the code may depend on it. */
 function rowsNote({ kind, begins }: StatementFacts, tags: readonly string[]): string | undefined {
   const [, count] = / (\d+)$/.exec(tags.at(-1) ?? "") ?? [];
   if (kind !== "statement" || begins || count === undefined) return undefined;

@@ -48,7 +48,7 @@ export async function drive(
   }
   throw endless("The code under test keeps setting timers");
 
-  /** Resolves when the code has nothing left to do until a reply arrives or time moves on. */
+  /** Resolves when the code waits for a reply or for time to pass. */
   async function quiet(): Promise<void> {
     let last = -1;
     let patience = patientTurns;
@@ -72,7 +72,7 @@ const endless = (what: string): CrashTestError =>
 
 /**
  * Waits for a promise while virtual time stands still. Resolves to false if the promise does not settle within
- * `replyTurns` turns. Turns in which operations of the platform are pending do not count, up to a limit.
+ * `replyTurns` turns. A turn with a pending operation of the platform restarts the count, at most `patientTurns` times.
  */
 export async function withoutTime(
   promise: Promise<unknown>,

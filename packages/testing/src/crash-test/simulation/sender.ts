@@ -4,11 +4,13 @@ import type { SignedDelivery } from "../../delivery.js";
 import type { SimulatedProcess } from "../virtual/process.js";
 import type { VirtualTime } from "../virtual/time.js";
 
-/** The times for which the sender waits for a response and between attempts, in milliseconds. */
+/** How long the sender waits for a response, in milliseconds. */
 const timeoutMs = 15_000;
+/** How long the sender waits between the end of an attempt and the next one, in milliseconds. */
 const pauseMs = 5_000;
-/** The maximum number of an event's attempts after all faults, without those `in_flight`, and of all its attempts. */
+/** The maximum number of attempts at an event that start after all faults are over and do not end as `in_flight`. */
 const mostCounted = 15;
+/** The maximum number of all attempts at an event. */
 const mostAttempts = 2_000;
 
 /** A process that can receive deliveries. */
@@ -20,7 +22,7 @@ export interface Target {
 export interface SenderHost {
   /** Returns a running process other than `not`. Starts a process if there is none. */
   readonly target: (not?: SimulatedProcess) => Promise<Target>;
-  /** Runs a delivery inside of a process. */
+  /** Calls `run` in the context of the process. */
   readonly deliver: <Result>(
     target: Target,
     attempt: number,
@@ -107,7 +109,7 @@ export class Sender {
     return code;
   }
 
-  /** Settles like `response` as soon as `process` can send it. Resolves to undefined after the timeout. */
+  /** Settles like `response`, but a frozen or dead process sends nothing. Resolves to undefined after the timeout. */
   #withTimeout<Result>(
     response: Promise<Result>,
     process: SimulatedProcess,

@@ -12,8 +12,8 @@ import { secret, SimulatedWorld, type Course, type Setting } from "./world.js";
 /** The time for which code may continue after the last acknowledgment and the last fault, in milliseconds. */
 const restMs = 120_000;
 /**
- * The number of timers that may fire after the last delivery has ended, before `restMs` limits the code. A slow run
- * needs fewer; a repeating timer never ends.
+ * The number of timers that may fire after the last delivery has ended, before `restMs` limits the code. Slow code
+ * needs fewer timers, but a repeating timer would never end.
  */
 const mostTimers = 500;
 

@@ -110,8 +110,8 @@ export class SimulatedWorld {
   }
 
   /**
-   * Returns how long a freeze or an outage lasts, in milliseconds, and lets the history continue until it is over.
-   * Also called at a crash, after which the history continues as long.
+   * Returns how long a freeze or an outage lasts, in milliseconds, and lets the history continue for that time. Also
+   * called at a crash, so that the history continues long enough for the leases of the dead process to end.
    */
   twoLeasesMs(): number {
     const ms = 2 * this.#leaseMs;
@@ -165,7 +165,7 @@ export class SimulatedWorld {
     this.isReal ||= isReal(type);
     const source = whereCalled()();
     const name = accessName(type);
-    // Ignores later steps of an access, such as reads of a file, because their stacks do not lead to the code.
+    // Ignores later steps of a known access, such as reads of an open file: their stacks do not lead to the code.
     if (source === undefined && [...this.unseen].some((access) => access.startsWith(name))) return;
     this.unseen.add(`${name}${source === undefined ? "" : ` at ${source}`}`);
   }

@@ -12,7 +12,7 @@ export interface EffectOptions<Args extends readonly unknown[]> {
   readonly reads?: boolean | undefined;
 }
 
-/** Returns a function whose calls are crossings to `run`. */
+/** Returns a function whose calls are crossings: `run` executes them in the outside world. */
 export function crossingEffect<Args extends readonly unknown[], Result>(
   crossings: Crossings,
   owner: SimulatedProcess,

@@ -21,7 +21,7 @@ export interface Leaving<Result> {
   readonly execute: (
     recorded: Recorded | undefined,
   ) => Executed<Result> | Promise<Executed<Result>>;
-  /** Returns whether the call can be sent now. Otherwise, it waits in the queue. Default: it can be sent. */
+  /** Returns whether the call can be sent now. If not, the call waits in the queue. Default: it can always be sent. */
   readonly isReady?: (() => boolean) | undefined;
   /** Returns whether the call waits for a connection that the code of its own delivery holds. */
   readonly waitsForOwn?: (() => boolean) | undefined;
@@ -36,7 +36,7 @@ export interface Executed<Result> {
   readonly reply: { readonly value: Result } | { readonly error: unknown };
   /** The error's text for the report, if the error is part of `reply.value` or its own message does not suffice. */
   readonly refusal?: string | undefined;
-  /** The identity of a call whose repetition changes nothing, such as a `PUT`. Equal identities count once. */
+  /** Identifies a call whose repetition changes nothing, such as a `PUT`. Calls with the same identity count once. */
   readonly identity?: string | undefined;
   readonly note?: string | undefined;
 }
@@ -48,13 +48,13 @@ interface Waiting {
   readonly attempt: number | undefined;
   readonly issuedMs: number;
   readonly settle: (reply: Executed<unknown>["reply"]) => void;
-  /** The record of the call. Undefined until the call is about to be sent, and while its process starts. */
+  /** The record of the call. Undefined until it is first about to be sent. Calls of a process that starts have none. */
   recorded: Recorded | undefined;
   /** Whether a fault holds the call back. */
   isHeld: boolean;
 }
 
-/** The reactions to faults that the crossings leave to the simulation. */
+/** The functions of the simulation that the crossings need to inject faults. */
 export interface FaultHost {
   /** Sends a copy of the attempt's delivery to a process other than `from`. */
   readonly duplicate: (attempt: number | undefined, from: SimulatedProcess) => void;
@@ -69,8 +69,9 @@ export interface FaultHost {
   readonly twoLeasesMs: () => number;
 }
 
-/** The time for which a call is held before its process crashes, and the delay of a slow call, in milliseconds. */
+/** How long a call is held before its process crashes, in milliseconds. */
 const stallMs = 500;
+/** The delay of the fault `slow`, in milliseconds. */
 const slowMs = 1_000;
 
 /** Sends and records the crossings of one history in order, and injects the faults at their points. */
@@ -117,7 +118,7 @@ export class Crossings {
     this.#waiting = this.#waiting.filter((call) => call.owner !== owner);
   }
 
-  /** Records the calls that still wait for their turn when the history ends. Returns the record of the first call. */
+  /** Records the calls that still wait for their turn when the history ends. Returns the first record, if any. */
   recordBlocked(): Recorded | undefined {
     const blocked = this.#waiting.filter(({ isHeld, owner }) => !isHeld && owner.state !== "dead");
     return blocked.map((call) => call.recorded ?? this.#record(call))[0];
@@ -216,7 +217,7 @@ export class Crossings {
     this.#execute(call);
   }
 
-  /** Executes a call in the outside world, and settles it with the reply. Breaks a call to a store during an outage. */
+  /** Executes a call in the outside world, and settles it with the reply. In an outage, rejects calls to the store. */
   #execute(call: Waiting): void {
     if (call.recorded && this.#isOut(call)) {
       this.#break(call);

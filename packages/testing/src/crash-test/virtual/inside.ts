@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { SimulatedProcess } from "./process.js";
 import type { VirtualTime } from "./time.js";
 
-/** The context of code that runs in a history. Code outside of any history uses the real globals. */
+/** The context of code that runs in a history. Code that runs without such a context uses the real globals. */
 export interface Inside {
   readonly time: VirtualTime;
   /** Returns the next number of the history's random sequence, from 0 to below 1. */
@@ -18,9 +18,9 @@ export interface Inside {
   readonly fetch: typeof fetch;
   /** Records access that is not a crossing. `type` is Node's type of the asynchronous resource. */
   readonly onUnseen: (type: string) => void;
-  /** Ends the simulated process because of an uncaught error, as Node would end. */
+  /** Ends the simulated process because of an uncaught error, as Node ends a real process. */
   readonly onUncaught: (error: unknown) => void;
-  /** The async ids of the platform's operations, such as file reads, that the code has started and that are pending. */
+  /** The async ids of pending operations of the platform, such as file reads, that the code has started. */
   readonly pendingOperations: Set<number>;
 }
 

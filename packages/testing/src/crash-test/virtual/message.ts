@@ -10,7 +10,7 @@ export function messageOf(error: unknown): string {
   }
 }
 
-/** Returns the message for an error that the function passed as `option` has thrown. */
+/** Returns the message for an error thrown by the function that was passed as `option`. */
 export const threwText = (option: string, cause: unknown): string =>
   `\`${option}\` threw an error: ${messageOf(cause)}`;
 
@@ -20,7 +20,7 @@ export const thrownBy = (option: string, cause: unknown): Error =>
     ? cause
     : new CrashTestError("invalid_option", threwText(option, cause), { cause });
 
-/** Settles like `running`, the call of an option's function. An error other than a CrashTestError names the option. */
+/** Settles like `running`, a call of an option's function. If that rejects, rejects with the error of `thrownBy`. */
 export const naming = <Result>(option: string, running: Promise<Result>): Promise<Result> =>
   running.catch((error: unknown) => {
     throw thrownBy(option, error);

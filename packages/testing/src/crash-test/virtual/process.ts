@@ -21,7 +21,7 @@ export class SimulatedProcess {
     return this.#state;
   }
 
-  /** Whether calls of the process are crossings. Calls before the process has started are not. */
+  /** Whether the process has started. Calls that it makes before that are not recorded, and have no faults. */
   get hasStarted(): boolean {
     return this.#state !== "starting";
   }
@@ -30,7 +30,7 @@ export class SimulatedProcess {
     if (this.#state === "starting") this.#state = "running";
   }
 
-  /** Runs a reaction of the process's code: immediately, when a frozen process continues, or never if it is dead. */
+  /** Runs a reaction of the code immediately. A frozen process runs it when it continues, a dead one never. */
   deliver(run: () => void): void {
     if (this.#state === "frozen") this.#held.push(run);
     if (this.#state === "frozen" || this.#state === "dead") return;

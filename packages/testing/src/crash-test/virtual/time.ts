@@ -14,7 +14,7 @@ export class VirtualTime {
   #elapsedMs = 0;
   /** The timers that have not fired, in the order in which they fire. */
   #timers: Timer[] = [];
-  /** A counter that grows with every event in the history, so that the scheduler notices activity. */
+  /** A counter that grows with each call, reply and timer of the history, so that the scheduler notices activity. */
   activity = 0;
   /** The number of timers that have fired. */
   fired = 0;
