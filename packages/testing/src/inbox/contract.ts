@@ -14,7 +14,7 @@ export type MakeInbox = (settings: InboxSettings) => MaybePromise<InboxUnderTest
 export interface InboxContractOptions {
   /** Whether the queue has the functions for operators. Default true. Errors: `invalid_option`. */
   readonly admin?: boolean | undefined;
-  /** Whether a copy of an event that has a job creates no second job. Default true. Errors: `invalid_option`. */
+  /** Whether the queue stores no second job for an event that has one. Default true. Errors: `invalid_option`. */
   readonly deduplicates?: boolean | undefined;
   /** Whether the connections under test have `kill`. Default true. Errors: `invalid_option`. */
   readonly kill?: boolean | undefined;
@@ -37,9 +37,10 @@ export interface InboxContractOptions {
 
 /**
  * Registers the tests that every queue of an inbox must pass: `inboxContract({ describe, it }, "my queue", makeInbox)`.
- * They cover durable storage, exact bytes, copies, retries, dead letters, jobs that were changed, workers that end, the
- * functions for operators and, with `order`, the order of events. With a queue in real time, a case takes seconds, or
- * as long as the queue needs to notice that a worker died, so raise the time limit of your test runner.
+ * They cover durable storage, exact bytes, copies, retries, dead letters, jobs that were changed, workers that end and,
+ * depending on the options, the functions for operators, the order of events, and lost connections. If the queue uses
+ * real time, a case takes seconds, or as long as the queue needs to notice that a worker died, so raise the time limit
+ * of your test runner.
  *
  * @throws ConfigError `invalid_option` if `makeInbox` is not a function, or for an invalid option;
  *   `unknown_option`

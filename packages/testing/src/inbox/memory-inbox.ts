@@ -17,7 +17,7 @@ import { perform, startWorker, type MemoryWorker } from "./memory-worker.js";
 
 /** The options of `memoryInbox`. */
 export interface MemoryInboxOptions {
-  /** The clock that measures pauses and ages. Pass the receiver's clock. Default: real time. */
+  /** The clock for the pauses between attempts and the ages of jobs. Pass the receiver's clock. Default: real time. */
   readonly clock?: Clock | undefined;
   /**
    * Returns the key of an event, 1 to 500 characters, or undefined. Events with the same key run one at a time, in the
@@ -40,15 +40,15 @@ export interface MemoryInboxOptions {
 export interface MemoryInbox extends Inbox {
   /**
    * Stores a job with these data, as the inbox's handlers do, or as another application that writes to the queue might.
-   * Data that no inbox made end as a dead letter. If a job with the same id exists, nothing changes, except that a dead
-   * letter runs again.
+   * A job whose data no inbox created becomes a dead letter when it is run. If a job with the same id exists, nothing
+   * changes, except that a dead letter becomes ready again.
    */
   readonly add: (data: object, options?: MemoryJobOptions) => Promise<void>;
   /** Returns all jobs that are not done, oldest first. This includes dead letters. */
   readonly jobs: () => readonly InboxEntry[];
   /**
    * Runs the jobs that can run now, one after another, until no job can, and resolves to their verdicts. A job that
-   * waits for its next attempt runs only after `clock` has moved.
+   * waits for its next attempt can run only after `clock` has reached the time of that attempt.
    */
   readonly run: (receiver: Pick<Receiver, "resume">) => Promise<readonly Verdict[]>;
   /**

@@ -15,7 +15,7 @@ interface Job {
   readonly id: string;
   /** The data as JSON, so that the queue, like any real queue, has no reference to the caller's object. */
   readonly data: string;
-  /** Jobs with the same partition run one at a time. */
+  /** The key, or a unique symbol if there is none. Jobs with the same partition run one at a time. */
   readonly partition: string | symbol;
   /** The time at which the job was stored, in epoch milliseconds. */
   readonly storedAt: number;
@@ -24,7 +24,7 @@ interface Job {
   attempts: number;
   isDead: boolean;
   error: string | undefined;
-  /** The current run, which alone may settle the job. Undefined if the job does not run. */
+  /** The current run, which alone may settle the job. Undefined if the job is not running. */
   run: Run | undefined;
 }
 
@@ -37,7 +37,7 @@ export interface Run {
 
 /** The options of `MemoryInbox.add`. */
 export interface MemoryJobOptions {
-  /** The event from which `partitionBy` gets the key. Default: no event, so that the job is independent. */
+  /** The event that is passed to `partitionBy`. Default: none, so that the job is independent of other jobs. */
   readonly event?: AnyEvent | undefined;
   /** The id of the job. Default: the key in its data, or a new id if there is none. */
   readonly id?: string | undefined;
@@ -64,7 +64,7 @@ export class MemoryQueue {
     this.#options = options;
   }
 
-  /** Stores a job, unless a job with the same id exists. If the existing job is dead, it runs again. */
+  /** Stores a job, unless a job with the same id exists. If the existing job is dead, makes it ready again. */
   add(data: object, { event, id = idOf(data) }: MemoryJobOptions): void {
     const { partitionBy } = this.#options;
     const key = event && partitionBy?.(event);
@@ -139,7 +139,7 @@ export class MemoryQueue {
     if (verdict.action === "retry") job.dueAt = this.clock.monotonic() + (verdict.afterMs ?? 0);
   }
 
-  /** Makes the job of an unfinished run ready again. The run's result no longer counts. */
+  /** Makes the job of an unfinished run ready again, so that the result of this run no longer counts. */
   giveBack(run: Run): void {
     const job = this.#jobOf(run);
     if (job) job.run = undefined;

@@ -129,7 +129,7 @@ export class Process {
     return this.connection.work(this.receiver);
   }
 
-  /** Makes the process unable to extend its leases, as if it were frozen. */
+  /** Makes the process unable to extend its leases, as if it were frozen. Its other calls still work. */
   freeze(): void {
     this.#isFrozen = true;
   }
@@ -152,7 +152,7 @@ export class Process {
   }
 }
 
-/** Accepts deliveries, runs workers, and checks the jobs and runs that result. */
+/** Accepts deliveries, starts workers, and checks the resulting jobs and runs. */
 export class InboxProbe {
   readonly clock: Clock;
   readonly store: DeliveryStore;
@@ -211,12 +211,12 @@ export class InboxProbe {
     return Promise.all(Array.from({ length: count }, () => this.delivery()));
   }
 
-  /** Receives a delivery, and returns its outcome. */
+  /** Receives a delivery, and resolves to its outcome. */
   receive(process: Process, delivery: StoredDelivery): Promise<Outcome> {
     return this.settled("the delivery has an outcome", process.receiver.receive(delivery));
   }
 
-  /** Receives a delivery repeatedly, like a sender's retries, until its job is stored, because a queue may be busy. */
+  /** Receives a delivery repeatedly, as a sender retries, until its job is stored: the queue may be busy at first. */
   async accept(process: Process, delivery?: StoredDelivery): Promise<StoredDelivery> {
     const sent = delivery ?? (await this.delivery());
     let code = "";
@@ -249,7 +249,7 @@ export class InboxProbe {
     return this.#under.clock !== undefined;
   }
 
-  /** Returns the job that the delivery would have, without storing it. */
+  /** Resolves to the job that the receiver would store for the delivery, without storing it. */
   async jobOf(delivery: StoredDelivery): Promise<InboxJob> {
     let job: InboxJob | undefined;
     const capture = defineInbox(async (newJob) => void (job = newJob));
@@ -258,7 +258,7 @@ export class InboxProbe {
     return job ?? fail("The receiver stored no job.");
   }
 
-  /** Stores a job with any data, even data that no inbox would store. */
+  /** Adds a job with any data to the queue, even data that no inbox would store. */
   async inject(data: object): Promise<void> {
     await this.#under.inject(data);
   }
@@ -293,8 +293,8 @@ export class InboxProbe {
   }
 
   /**
-   * Checks the minimum pause between the first two runs. The pause may be 100 ms shorter: timers may fire early. `text`
-   * begins the error.
+   * Checks that the first two runs are at least `leastMs` apart. Tolerates 100 ms less, because timers may fire early.
+   * `text` begins the error message.
    */
   pausedFor(leastMs: number, text: string): void {
     const [first, second] = this.runs;
@@ -338,8 +338,8 @@ export class InboxProbe {
   }
 
   /**
-   * Accepts another event, and waits until it has run. A fake clock is first moved past all pauses between attempts, so
-   * that by then the queue has also run the jobs that it wrongly repeats.
+   * Accepts another event, and waits until it has run. First moves a fake clock by a minute, which exceeds the pauses
+   * between attempts, so that by then the queue has also run any jobs that it wrongly repeats.
    */
   async passes(process: Process): Promise<void> {
     await this.#under.clock?.advance(60_000);
@@ -373,7 +373,7 @@ export class InboxProbe {
     return promise;
   }
 
-  /** Waits until a condition holds. `hint` returns a sentence for the error: the state that was found instead. */
+  /** Waits until a condition holds. `hint` returns a sentence for the error, which states what was found instead. */
   async until(
     text: string,
     holds: () => MaybePromise<boolean>,

@@ -14,13 +14,13 @@ export interface InboxSettings {
    * `order`.
    */
   readonly partitionBy?: ((event: AnyEvent) => string | undefined) | undefined;
-  /** Whether later events of a key run after a dead letter, or wait. Undefined if the case does not depend on it. */
+  /** Whether later events of a key run after a dead letter, or wait. Undefined if the case does not depend on that. */
   readonly afterDead?: "continue" | "hold" | undefined;
 }
 
 /** A running worker. */
 export interface InboxWorker {
-  /** Stops the worker as for a deployment: no more jobs start, and running jobs end first or are given back. */
+  /** Stops the worker as for a deployment: no more jobs start, and running jobs end or are given back. */
   readonly stop: () => unknown;
 }
 

@@ -166,7 +166,7 @@ export const admin: readonly InboxCase[] = [
       frozen.freeze();
       await frozen.connection.kill?.();
       await probe.worker();
-      // Accepts another run too, because some queues do not count a killed run as an attempt.
+      // A second run is right too, because some queues do not count a killed run as an attempt.
       const isDead = async () => (await probe.deadLetters()).length === 1;
       await probe.until(
         "the job is dead or runs again",

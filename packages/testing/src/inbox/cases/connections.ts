@@ -2,7 +2,7 @@ import { AssertionError, equal, ok } from "node:assert/strict";
 import { signedDelivery } from "../../signed-delivery.js";
 import { gate, type InboxCase, type InboxProbe, type Process } from "../probe.js";
 
-/** Checks that a process stores and runs events again. */
+/** Checks that a process stores an event again, and that the event runs. */
 async function recovers(probe: InboxProbe, process: Process): Promise<void> {
   const delivery = await probe.accept(process);
   await probe.until("the event has run", () => probe.runsOf(delivery)[0]?.endedAt !== undefined);
@@ -19,7 +19,7 @@ async function hasStats(probe: InboxProbe, { admin }: Process): Promise<boolean>
   }
 }
 
-/** The maximum size of a large body in bytes, and a number of large bodies that exceeds the room that `fill` leaves. */
+/** The maximum text length of a large body, and a number of large bodies that exceeds the room that `fill` leaves. */
 const [largestBytes, tooMany] = [100_000, 2_000];
 
 /** Cases about servers that no longer respond, are no longer the primary, or are full. */

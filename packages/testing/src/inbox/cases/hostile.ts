@@ -42,7 +42,7 @@ const dies = (
   },
 });
 
-/** Cases about jobs that no inbox of this receiver stored. */
+/** Cases about jobs that were changed, or that do not belong to the worker's receiver. */
 export const hostile: readonly InboxCase[] = [
   dies(
     "a job that cannot be read is a dead letter with its cause, and the worker continues",

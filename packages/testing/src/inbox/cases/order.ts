@@ -28,7 +28,7 @@ const ordered = (
   run: async (probe) => run(probe, await probe.process()),
 });
 
-/** Waits until the events of a key have run, and checks that they ran in this order. */
+/** Waits until as many events of a key have run as `names` lists, and checks that they ran in this order. */
 const runIn = (probe: InboxProbe, group: string, names: string) =>
   probe
     .until(

@@ -14,7 +14,7 @@ const bodies: Readonly<Record<string, string>> = {
   "spaces and escapes": '{ "type" : "email.sent",\r\n"text":"\\u00e9 é 😀" }\n',
 };
 
-/** Returns a delivery with a body of this size. */
+/** Returns a delivery with a body of exactly `bytes` bytes. */
 async function sized(bytes: number): Promise<StoredDelivery> {
   const [start, end] = ['{"type":"email.sent","text":"', '"}'];
   return signedDelivery(`${start}${"x".repeat(bytes - start.length - end.length)}${end}`);
