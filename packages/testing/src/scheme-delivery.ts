@@ -66,7 +66,7 @@ function valuesOf({ scheme, ...options }: SchemeDeliveryOptions): BodyValues {
   return { at, deliveryId, type: options.type ?? senderOf(scheme).type };
 }
 
-/** Turns an object into a body of the sender, with the members that it lacks. Returns any other value unchanged. */
+/** Turns an object into a body of the sender by adding the members that it lacks. Returns other values unchanged. */
 export const completedEvent = (
   event: unknown,
   { scheme, ...values }: BodyValues & { readonly scheme: SenderName },

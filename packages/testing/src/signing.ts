@@ -2,9 +2,9 @@ import { sign, type MaybePromise, type SecretKey } from "@svc-webhooks/core";
 import { headerNames } from "@svc-webhooks/core/adapter";
 import { service, type SignatureForm } from "@svc-webhooks/schemes/senders";
 
-/** The values with which a delivery is signed again. */
+/** The values for signing a delivery again. */
 export interface SigningValues {
-  /** Default: the secret with which the delivery was first signed; for the service, `"whsec_test"`. */
+  /** The key that signs. Default: the secret that first signed the delivery; for the service, `"whsec_test"`. */
   readonly secret?: SecretKey | undefined;
   /** The time of signing, in epoch milliseconds. Default: the time at which the delivery was first signed. */
   readonly at?: number | undefined;

@@ -40,7 +40,7 @@ function changed(
 const bytesOf = (body: string | Uint8Array) =>
   typeof body === "string" ? new TextEncoder().encode(body) : Uint8Array.from(body);
 
-/** Changes the body with `change`, and signs it again with `values`. */
+/** Returns a delivery whose body is the result of `change`, signed again with `values`. */
 async function signed(
   delivery: SignedDelivery,
   values: SigningValues,
@@ -57,7 +57,7 @@ function assertSender(ok: unknown, delivery: SignedDelivery, lack: string): asse
   assertValid(ok, "delivery", `\`delivery\` comes from ${sender}, ${lack}.`);
 }
 
-/** Replaces the value of the signature header. Adds a missing header, with the result of `change("")`. */
+/** Replaces the value of the signature header. If there is no such header, adds it with the value `change("")`. */
 const withHeader = (
   delivery: SignedDelivery,
   change: (value: string, signing: Signing) => string,
@@ -93,7 +93,7 @@ const beyondTolerance = 86_401_000;
 
 /**
  * Functions that change a signed delivery, from the service or another sender. Each function returns, or resolves to, a
- * new delivery with one change, for `receive()`, `fetch` and `node:http`.
+ * new delivery with one change. It can be sent with `receive()`, `fetch` and `node:http`.
  *
  * @throws ConfigError `invalid_option` (as a rejection if the function returns a promise) for anything but an
  *   awaited result of `signedDelivery`, and for a sender that does not send the part to change, such as a signed time
@@ -158,7 +158,7 @@ export const tamper = {
       return before + digits.toUpperCase();
     }),
 
-  /** Removes the prefix from the signature, such as `sha256=`. */
+  /** Removes the signature's prefix, such as `sha256=`. */
   missingPrefix: (delivery: SignedDelivery): SignedDelivery =>
     withHeader(delivery, (value, { prefix }) => {
       assertSender(prefix, delivery, "whose signatures have no prefix");

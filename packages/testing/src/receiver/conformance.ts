@@ -21,7 +21,7 @@ export interface ReceiverConformanceOptions {
   readonly scheme?: SenderName | undefined;
   /** Ends the run early: the promise then rejects with the signal's reason. Default: the run is not ended early. */
   readonly signal?: AbortSignal | undefined;
-  /** Resolves the URL's host, for callers that have checked its addresses. Default: that of the operating system. */
+  /** Resolves the URL's host, for callers that have checked its addresses. Default: the system's DNS lookup. */
   readonly lookup?: LookupFunction | undefined;
   /**
    * Called with the error if the receiver fails the first case, for example because no response arrived. Returns the
@@ -72,9 +72,9 @@ const optionNames = [
 ] as const;
 
 /**
- * Runs the cases of `receiverContract` on a receiver that is only reachable by its URL, without a test runner, and
- * resolves to one result for each case, always in the same order. The receiver may be written in any language. If it
- * fails the first case, a genuine delivery, the others are not run, and their status is `"not_applicable"`.
+ * Runs the cases of `receiverContract` on a receiver that is reachable only by its URL. Needs no test runner. Resolves
+ * to one result for each case, always in the same order. The receiver may be written in any language. If it fails the
+ * first case, a genuine delivery, the others are not run, and their status is `"not_applicable"`.
  *
  * The receiver must subscribe to `email.sent` or, with `scheme`, to every type. Its handler runs for each genuine
  * delivery: about 50 times, and about 70 times with `onHandler`. All requests go to the URL, and redirects are not

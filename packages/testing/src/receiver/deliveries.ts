@@ -33,8 +33,8 @@ export const byService = (
   });
 
 /**
- * Creates a delivery of another sender. Its body also has the members of the service's event, except `type`: each
- * sender has its own place for the type.
+ * Creates a delivery of another sender. Its body also has the members of the service's event, except `type`, which each
+ * sender puts in a place of its own.
  */
 export function byScheme(
   scheme: SenderName,

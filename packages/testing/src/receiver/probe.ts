@@ -52,8 +52,8 @@ export class ReceiverProbe extends HttpSender {
   }
 
   /**
-   * Creates a delivery of the sender. `eventOf` creates its event, or the text of its body, from a unique event id.
-   * Default: an `email.sent` event with that id.
+   * Creates a delivery of the sender. `eventOf` receives a unique event id, and returns the event or the text of the
+   * body. Default: an `email.sent` event with that id.
    */
   async delivery(
     eventOf: (eventId: string) => unknown = (event_id) => fixture("email.sent", { event_id }),
@@ -111,22 +111,23 @@ export class ReceiverProbe extends HttpSender {
   }
 
   /**
-   * Sends another genuine delivery, and rejects if the response is a 4xx or, after a forgery, if there is none. In that
-   * state, the receiver's responses prove nothing about the case.
+   * Sends another genuine delivery, and rejects if the reaction suggests a lockout, because the receiver's responses
+   * prove nothing about the case then.
    */
   async expectUnlocked(): Promise<void> {
     this.runs.behavior = () => {};
     const reaction = await this.lockOf();
     if (reaction === undefined) return;
     throw new PreconditionError(
-      `Not checked: after the contract's wrong signatures, the receiver ${reaction}. Turn off its lockout or rate limit while the contract runs.`,
+      `Not checked: the receiver now ${reaction}. Turn off its lockout or rate limit while the contract runs.`,
     );
   }
 
   /**
-   * Sends a genuine delivery. Resolves to a description of the reaction if it suggests a lockout, otherwise to
-   * undefined. A process that exits may reset two more connections: one that it has accepted, and one in its socket's
-   * queue. After that, connections are refused, whereas a lockout resets every connection.
+   * Sends a genuine delivery. Resolves to a description of the reaction if it suggests a lockout: a 4xx or, after a
+   * forgery, no response. Otherwise resolves to undefined. A process that exits may reset two more connections: one
+   * that it has accepted, and one in its socket's queue. After that, connections are refused, whereas a lockout resets
+   * every connection.
    */
   private async lockOf(resets = 2): Promise<string | undefined> {
     try {
@@ -162,7 +163,7 @@ export class ReceiverProbe extends HttpSender {
     }
   }
 
-  /** Resolves to whether the handler ran for any event, or does so within a second. */
+  /** Resolves to whether the handler has run for any event. Waits up to a second for a run. */
   async hasRun(): Promise<boolean> {
     await this.runs.until(() => this.runs.count > 0, queueMs);
     return this.runs.count > 0;

@@ -93,7 +93,7 @@ const numbers: readonly StoreCase[] = [
   },
 ];
 
-/** Calls and waits after which a lease has just begun. */
+/** A lease, and the calls and waits after which it has just begun. */
 type Lease = readonly [title: string, begin: (probe: StoreProbe, key: string) => Promise<unknown>];
 
 const leases: readonly Lease[] = [

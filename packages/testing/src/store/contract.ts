@@ -26,7 +26,7 @@ export interface StoreContractOptions {
  * Registers the tests that every `DeliveryStore` must pass: `storeContract({ describe, it }, "my store", makeStore)`.
  * They cover each cell of the table of states and calls, leases, retention, fences, concurrent calls, hostile strings,
  * `peek` if the store has it, and random sequences. With `abandon`, they also cover connections that silently die; only
- * that test waits for real time.
+ * that test waits in real time.
  *
  * The contract covers neither eviction nor other failures to reach a server.
  *

@@ -62,7 +62,7 @@ export class StoreProbe {
   readonly store: DeliveryStore;
   /** Whether the store's time stands still between calls of `advance`. */
   readonly exact: boolean;
-  /** The time before the end of a lease or a retention at which it is certainly in force, in milliseconds. */
+  /** A lease or a retention is certainly in force until this many milliseconds before its end. */
   readonly borderMs: number;
   readonly #advance: StoreUnderTest["advance"];
 

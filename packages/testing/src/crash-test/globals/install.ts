@@ -132,7 +132,7 @@ function onWrite(stream: Compression, listener: () => void): void {
   };
 }
 
-/** Returns what a crash test cannot see on this runtime: access, errors and timers. Empty on Node. */
+/** Returns the access, errors and timers that a crash test cannot see on this runtime. Empty on Node. */
 export function limitsOfRuntime(): readonly string[] {
   const isNode = process.versions["bun"] === undefined;
   return [
@@ -213,7 +213,7 @@ function virtualDates(realm: typeof globalThis): readonly Restore[] {
 let uses = 0;
 let restoreAll: readonly Restore[] = [];
 
-/** Makes the globals virtual inside of histories. The returned function restores them if no other crash test runs. */
+/** Makes the globals virtual inside of histories. Returns a function that restores them after the last crash test. */
 export function installGlobals(): Restore {
   uses += 1;
   if (uses === 1) {

@@ -20,9 +20,9 @@ export interface Engine {
 }
 
 /**
- * Loads an optional package, which the project under test may lack.
+ * Loads and returns an optional package, which the project under test may lack.
  *
- * @param use names the package in the error
+ * @param use the words for the package in the error
  * @throws CrashTestError `package_missing`
  */
 export function optional(
@@ -91,7 +91,7 @@ export async function run({ exchange }: Engine, sql: string): Promise<string | u
 /** The schema of the functions and tables that this file creates. */
 const own = "crash_test";
 
-/** SQL that resets the session. It avoids `discard all`, after which the store's functions must be planned again. */
+/** SQL that resets the session. `discard all` would be slower: PostgreSQL would plan the store's functions again. */
 export const newSession =
   "rollback; set session authorization default; reset all; close all; deallocate all; unlisten *; select pg_advisory_unlock_all(); discard temp; discard sequences";
 

@@ -46,8 +46,8 @@ function traced(): Error {
 
 /**
  * Returns a function that returns the place at which the code under test made the current call: a path, relative if it
- * is below the current folder, and a line, such as `src/orders.ts:23`. Undefined if the place is unknown. Only the
- * returned function parses the stack, so that places that no report needs cost little.
+ * is below the current folder, and a line, such as `src/orders.ts:23`. Undefined if the place is unknown. The stack is
+ * parsed only when the returned function is called, so that places that no report needs cost little.
  */
 export function whereCalled(): () => string | undefined {
   const trace = traced();

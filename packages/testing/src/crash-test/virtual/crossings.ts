@@ -48,7 +48,7 @@ interface Waiting {
   readonly attempt: number | undefined;
   readonly issuedMs: number;
   readonly settle: (reply: Executed<unknown>["reply"]) => void;
-  /** The record of the call. Undefined until it is first about to be sent. Calls of a process that starts have none. */
+  /** The record of the call. Undefined until the call is first due, and for calls of a process that is starting. */
   recorded: Recorded | undefined;
   /** Whether a fault holds the call back. */
   isHeld: boolean;

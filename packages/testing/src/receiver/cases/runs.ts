@@ -15,8 +15,8 @@ const repeat = (probe: ReceiverProbe, delivery: UniqueDelivery, attempt: number)
   });
 
 /**
- * Sends a delivery and, while its handler runs, a copy of it. Calls `end` to finish the first run once the copy has a
- * response or has had time to start another run. If `end` rejects, the first run fails.
+ * Sends a delivery and, while its handler runs, a copy. When the copy has a response, or has had time to start another
+ * run, calls `end` to finish the first run. If `end` rejects, the first run fails.
  */
 async function withCopy(
   probe: ReceiverProbe,
