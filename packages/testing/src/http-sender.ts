@@ -10,8 +10,8 @@ export interface Reply {
 }
 
 /**
- * The headers of a request. The values of a list are sent as separate lines, as are names that differ only in case.
- * Undefined omits a header.
+ * The headers of a request. Each value of a list is sent as a separate line. Names that differ only in case are sent as
+ * separate lines too. Undefined omits a header.
  */
 export type SentHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
@@ -93,7 +93,7 @@ export class HttpSender {
     });
   }
 
-  /** Sends the headers and the first half of the body. */
+  /** Sends the headers and the first half of the body, and resolves when they have been written. */
   async begin(sending: Sending & { readonly body: Uint8Array }): Promise<Begun> {
     const { body } = sending;
     const half = body.length / 2;
@@ -139,8 +139,8 @@ export class HttpSender {
   }
 
   /**
-   * Resolves to the response to a request. `keep` leaves the connection open. The whole exchange may take `patienceMs`
-   * plus `extraMs` milliseconds.
+   * Resolves to the response to a request. With `keep`, the connection stays open after the response. The whole
+   * exchange may take `patienceMs` plus `extraMs` milliseconds.
    */
   replyTo(
     outgoing: http.ClientRequest,

@@ -50,7 +50,7 @@ export class Probe extends HttpSender {
 
   /**
    * Sends `first`, ignores the response, and sends `second` over the same connection. If the server has closed that
-   * connection or stopped reading, sends `second` over a new connection, as clients do.
+   * connection, sends `second` over a new one, as clients do. Resolves to the response to `second`.
    */
   async sendAfter(first: Sending, second: Sending): Promise<Reply> {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });

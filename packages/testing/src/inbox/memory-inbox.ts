@@ -52,7 +52,7 @@ export interface MemoryInbox extends Inbox {
    */
   readonly run: (receiver: Pick<Receiver, "resume">) => Promise<readonly Verdict[]>;
   /**
-   * Starts a worker that runs jobs as soon as they can run, up to `concurrency` at a time: 1 or more, default 16.
+   * Starts a worker that runs jobs as soon as they can run, up to `concurrency` at a time, 1 … 1,000,000. Default 16.
    *
    * @throws ConfigError `unknown_option`, `invalid_option` (as a rejection)
    */
@@ -65,8 +65,8 @@ export interface MemoryInbox extends Inbox {
 }
 
 /**
- * Creates an inbox in memory, for tests of handlers that run from a queue. Never use it in production: the jobs are
- * lost when the process ends, although the sender received a 200 response for them.
+ * Creates an inbox in memory, for tests of handlers that run from a queue. Never use it in production: if the process
+ * ends, its jobs are lost, although the sender received a 200 response for them.
  *
  * @throws ConfigError `unknown_option`, `invalid_option`
  *

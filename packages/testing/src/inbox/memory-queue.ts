@@ -139,7 +139,7 @@ export class MemoryQueue {
     if (verdict.action === "retry") job.dueAt = this.clock.monotonic() + (verdict.afterMs ?? 0);
   }
 
-  /** Makes the job of an unfinished run ready again, so that the result of this run no longer counts. */
+  /** Makes the job of an unfinished run ready again. From then on, the result of this run does not count. */
   giveBack(run: Run): void {
     const job = this.#jobOf(run);
     if (job) job.run = undefined;
@@ -235,7 +235,7 @@ function idOf(data: object): string {
   return typeof key === "string" ? key : crypto.randomUUID();
 }
 
-/** Returns a thrown value as text. Uses `errorText` if reading the value throws. */
+/** Returns a thrown value as text, or the result of `errorText` if reading the value throws. */
 function textOf(error: unknown): string {
   try {
     return error instanceof Error ? `${error.name}: ${error.message}` : inspect(error);

@@ -10,8 +10,8 @@ export interface InboxSettings {
    */
   readonly attempts: number;
   /**
-   * Returns an event's key. Events with the same key run one at a time, in the order stored. Set only if a case needs
-   * `order`.
+   * Returns an event's key. Events with the same key run one at a time, in the order in which they were stored. Set
+   * only if a case needs `order`.
    */
   readonly partitionBy?: ((event: AnyEvent) => string | undefined) | undefined;
   /** Whether later events of a key run after a dead letter, or wait. Undefined if the case does not depend on that. */

@@ -32,7 +32,7 @@ export class Processes {
     this.#host = host;
   }
 
-  /** Returns the newest running process other than `not`, or starts a process. */
+  /** Resolves to the newest running process other than `not`. Starts a process if there is none. */
   async target(not?: SimulatedProcess): Promise<Target> {
     const alive = this.#targets.findLast(
       ({ process }) => process.state === "running" && process !== not,

@@ -20,7 +20,7 @@ export interface Target {
 }
 
 export interface SenderHost {
-  /** Returns a running process other than `not`. Starts a process if there is none. */
+  /** Resolves to a running process other than `not`. Starts a process if there is none. */
   readonly target: (not?: SimulatedProcess) => Promise<Target>;
   /** Calls `run` in the context of the process. */
   readonly deliver: <Result>(

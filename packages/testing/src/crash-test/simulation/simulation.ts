@@ -84,7 +84,7 @@ export class Simulation {
   }
 
   /**
-   * Runs the history to its end.
+   * Runs the history to its end, and resolves to the record of its course.
    *
    * @param onStarted called when the first process has started, before the first delivery
    */

@@ -15,7 +15,7 @@ const token = /(?<=\/)(?=[^/]*\d)(?=[^/]*[A-Za-z])[^/]{20,}/g;
 
 export type Respond = (request: Request) => Response | Promise<Response>;
 
-/** Returns the `fetch` of a simulated process: each call is a crossing to `respond`. */
+/** Returns the `fetch` of a simulated process. Each call is a crossing, and `respond` creates the response. */
 export function crossingFetch(
   crossings: Crossings,
   owner: SimulatedProcess,

@@ -169,7 +169,7 @@ export const strangers: readonly ReceiverCase[] = [
     level: "must",
     source: sources.exactBytes,
     schemeSource: sources.smallestChange,
-    fix: "If something has read the body before the receiver, it verifies no bytes at all. Verify the raw body, and nothing else.",
+    fix: "If other code has read the body first, the receiver verifies no bytes at all. Verify the raw body, and nothing else.",
     forgeries: [
       [
         "altered_body_accepted",
