@@ -27,7 +27,7 @@ export interface ReceiverContractOptions {
 /**
  * Registers the tests that every receiver of webhooks should pass, whether it uses this library or not, one for each
  * known way to accept a forgery, refuse a genuine delivery, or lose or repeat an event: `receiverContract({ describe,
- * it }, "my receiver", mount)`. Each failure states what happened and the fix. If the first case, a genuine delivery,
+ * it }, "my receiver", mount)`. Most failures state what happened and the fix. If the first case, a genuine delivery,
  * fails, the others fail with "See the first case.". A case fails with "Not checked" if, at its end, the receiver
  * responds to genuine deliveries with a 4xx or not at all, as after a lockout for wrong signatures. Vitest, Jest,
  * `node:test`, Bun and Mocha have `describe` and `it`. At most 1 MiB of a response is read.
