@@ -16,10 +16,10 @@ import { matchRoute, type Route } from "./route.js";
 import { validate } from "./validate.js";
 import { realNow } from "../lib/timers.js";
 
-/** A response, or the way in which a fault withholds it. */
+/** A response. If a fault withholds it: `closed` if the connection is to be closed, `silent` if it is to stay open. */
 export type Reply = { readonly response: Response } | { readonly lost: "closed" | "silent" };
 
-/** The maximum number of bytes that are kept of each request body and each response body. */
+/** The maximum number of bytes of a request or response body that the call's record keeps. */
 const keptBytes = 16_384;
 
 interface Written {
@@ -28,7 +28,7 @@ interface Written {
   readonly text: string;
 }
 
-/** Begins the exchange of a request and its response. The caller ends the exchange with `respond` or `lose`. */
+/** Records a request as a new call. The caller completes the call with `respond` or `lose`. */
 function beginExchange(service: Service, request: Request) {
   const { state, ledger, clock } = service;
   const startedAt = realNow();
@@ -41,7 +41,7 @@ function beginExchange(service: Service, request: Request) {
   let sent: Uint8Array = new Uint8Array();
 
   const finish = (received: string) => {
-    // A rewind has removed the call, so its response is not recorded.
+    // A rewind has replaced all calls since, so the response is not recorded.
     if (state.era() !== era) return;
     call.ms = Math.round(realNow() - startedAt);
     service.onCall({ call, authorization, sent, received });
@@ -53,20 +53,20 @@ function beginExchange(service: Service, request: Request) {
     call,
     headers,
     authorization,
-    /** Reads the body of the request. */
+    /** Reads the body of the request, and keeps it for `onCall`. @throws as `readBody` does */
     read: async () => (sent = await readBody(request, ledger.get("limits"))),
-    /** Records the response. */
+    /** Completes the response's headers, and records the response. */
     respond: ({ status, type, text }: Written): void => {
       headers["X-Request-Id"] = call.id;
       headers["Cache-Control"] = "no-store";
-      // Clients compare a date in Retry-After with this header, so it has the sandbox's time (A-16).
+      // Clients compare a date in Retry-After with this header, so it contains the sandbox's time (A-16).
       headers["Date"] = new Date(clock.now()).toUTCString();
       if (text !== "") headers["Content-Type"] = type;
       call.status = status;
       call.response = { headers: Object.entries(headers), body: capture(withoutSecret(text)) };
       finish(text);
     },
-    /** Records that a fault withholds the response. */
+    /** Completes the call without a response, because of a fault. */
     lose: (): void => {
       call.lost = true;
       finish("");
@@ -91,7 +91,7 @@ interface ApiContext {
   readonly retention: Pick<Retention, "assertRoom">;
 }
 
-/** Returns the handler for the interface document's operations. It runs all checks, in a fixed order. */
+/** Returns the function that serves the operations of the interface document. Its checks run in a fixed order. */
 export function createApi(
   service: Service,
   retention: Pick<Retention, "assertRoom">,
@@ -125,7 +125,10 @@ export function createApi(
   };
 }
 
-/** Authenticates a request, counts it, and finds its operation and its fault. @throws ApiError */
+/**
+ * Authenticates a request, counts it toward the rate limit, finds its operation, and takes the next fault for it.
+ * @throws ApiError 401, 404, 405, 429
+ */
 function arrive(
   { ledger, clock, faults, rateLimit }: Service,
   request: Request,
@@ -141,7 +144,10 @@ function arrive(
   return { route, request, exchange, account, fault };
 }
 
-/** Runs the operation of a request, or replays its earlier response, and records the outcome. @throws ApiError */
+/**
+ * Runs a request's operation, or takes the stored response for its idempotency key, and records the response.
+ * @throws ApiError
+ */
 async function perform(
   { service, idempotency, retention }: ApiContext,
   { route: { operation, params }, request, exchange, account, fault }: Arrived,
@@ -170,14 +176,14 @@ async function perform(
     return respond(outcome);
   };
   try {
-    // A fault's delay begins after the key is claimed, so that other requests with the same key meanwhile find it in
-    // use.
+    // The delay of a `slow` fault begins after the key is claimed, so that other requests with this key are refused
+    // during the delay.
     await pause(clock, fault);
-    // The operations of A-04 raise events, so they need room for deliveries.
+    // Operations that A-04 affects raise events, so they need room for deliveries.
     if (operation.assumptions.includes("A-04")) retention.assertRoom();
     await operation.check?.(service, input);
     if (state.era() !== era) throw rewound();
-    // The response is recorded in the same transaction, so that the operation's changes are never stored without it.
+    // The transaction includes the response, so that the operation's changes are never stored without it.
     return operation.method === "GET" ? run() : state.transaction(run);
   } finally {
     claim?.release();
@@ -204,7 +210,7 @@ async function readRequest(
   return validate(schema, parseJson(bytes), ledger.get("errors.messageClass"));
 }
 
-/** Waits for the delay of a `slow` fault. */
+/** If the fault is of kind `slow`, waits for its delay on the sandbox's clock. */
 async function pause(clock: Service["clock"], fault: FaultRecord | undefined): Promise<void> {
   if (fault?.kind !== "slow") return;
   await new Promise<void>((resolve) => {
@@ -225,8 +231,8 @@ function replayed({ sendId, status, body }: IdempotencyRecord, call: CallRecord)
 }
 
 /**
- * Returns how a fault withholds the response, or undefined if it does not.
- * @throws ApiError for a fault with a status
+ * Returns how a fault withholds the response before the operation runs, or undefined if the operation runs.
+ * @throws ApiError with the status of a fault of kind `status`
  */
 function applyFault(fault: FaultRecord | undefined, now: number): "closed" | "silent" | undefined {
   switch (fault?.kind) {
@@ -271,6 +277,6 @@ const capture = (content: Uint8Array): Captured => ({
   truncated: content.length > keptBytes,
 });
 
-/** Returns a response body to store, with its secret masked. Only the client receives the secret. */
+/** Encodes a response body for storage. If it contains a signing secret, masks all but its last four characters. */
 const withoutSecret = (text: string): Uint8Array =>
   new TextEncoder().encode(text.replace(/"whsec_\w+(\w{4})"/g, '"whsec_…$1"'));

@@ -3,7 +3,10 @@ import { ApiError } from "../errors.js";
 import { hashedKey } from "../lib/mask.js";
 import type { AccountId } from "../state/records.js";
 
-/** The account that API keys share unless A-23 is `per-key`, and that the sandbox's page and control routes use. */
+/**
+ * The account that API keys share unless A-23 is `per-key`. Endpoints and test emails that the page or a control route
+ * creates belong to it too.
+ */
 export const sharedAccount: AccountId = "default";
 
 export interface Identity {

@@ -1,9 +1,9 @@
 import { ApiError } from "../errors.js";
 
 /**
- * Accepts only requests that name exactly one host: a loopback name with the server's port, or an allowed name. A page
- * of another site whose name resolves to 127.0.0.1 (DNS rebinding) sends its own name in `Host` and, for reads, no
- * `Origin`, so every request is checked.
+ * Checks that a request names exactly one host: a loopback name with the server's port, or an allowed name. This
+ * prevents DNS rebinding: if the name of another site resolves to 127.0.0.1, its pages can read from the server. Their
+ * reads have no `Origin` header, but they have the site's name in `Host`.
  *
  * @param hosts all hosts that the request names
  * @throws ApiError 403
@@ -18,7 +18,7 @@ export function assertHost(
     ...(port === 80 ? [name] : []),
   ]);
   const [host = "", ...others] = hosts.map((value) => value.toLowerCase());
-  // An allowed name matches with any port, because a proxy or a container may have its own.
+  // An allowed name without a port matches any port, because a proxy or a container may use another one.
   const bare = host.replace(/:\d{1,5}$/, "");
   const isAllowed =
     own.includes(host) ||
@@ -31,8 +31,8 @@ export function assertHost(
 }
 
 /**
- * Rejects requests from pages of other sites, except navigation by a link, and rejects deliveries, which would
- * otherwise control the sandbox if an endpoint had its address. Requests to the interface are not checked.
+ * Rejects requests from pages of other origins, except navigation. Also rejects deliveries: an endpoint with the
+ * sandbox's own address would otherwise let deliveries trigger actions. Not called for requests to the interface.
  *
  * @throws ApiError 403
  */
@@ -58,8 +58,8 @@ export function assertOwnRequest({ method, url, headers }: Request): void {
 }
 
 /**
- * Rejects reads by pages of other sites, except for navigation by a link. Such a page cannot see the response, but the
- * response's timing would reveal which data is stored.
+ * Rejects reads by pages of other origins, except navigation. Such a page cannot see the response, but could infer from
+ * the response's timing which data is stored.
  */
 function assertOwnRead(headers: Headers): void {
   const site = headers.get("sec-fetch-site") ?? "none";

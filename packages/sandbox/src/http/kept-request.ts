@@ -4,17 +4,17 @@ import type { AccountId, CallRecord } from "../state/records.js";
 import type { World } from "../world.js";
 import { decoded } from "./route.js";
 
-/** The names of headers and parameters whose values are always treated as secrets. */
+/** Matches the names of headers and parameters whose values are always masked. */
 const secretName = /authorization|cookie|token|secret|password|api[-_]?key/i;
 
-/** The minimum length of a key that is masked everywhere. A shorter key could be part of other text by chance. */
+/** The minimum length of a key that is masked wherever it occurs. A shorter key could occur in other text by chance. */
 const shortest = 8;
 
 const word = /[^\s,;&?/=:"'<>()]+/g;
 
 type Head = Pick<Request, "method" | "url" | "headers">;
 
-/** Creates the record of an incoming request. */
+/** Creates the call record of a request, without its body and its response. */
 export const newCall = (
   { ids, clock, ledger }: World,
   request: Head,
@@ -30,8 +30,9 @@ export const newCall = (
 });
 
 /**
- * Returns the stored parts of a request, except its body. An API key of at least `shortest` characters is masked
- * wherever it occurs, if the request presents it, A-23 lists it, or it has the service's format.
+ * Returns the stored parts of a request, except its body, with secrets masked: the value of each header and parameter
+ * that `secretName` matches, and each API key of at least `shortest` characters, wherever it occurs. Text counts as an
+ * API key if such a header or parameter contains it, if A-23 lists it, or if it has the service's format.
  */
 function keptRequest(
   request: Head,
@@ -75,7 +76,7 @@ function keptRequest(
   };
 }
 
-/** Whether a text is an API key, by its format or by its hash, because accepted keys are stored only as hashes. */
+/** Whether a text has the format of an API key, or its hash is in A-23, which stores only the hashes of its keys. */
 const isKey = (text: string, rule: AccountRule) =>
   text.length >= shortest &&
   (/^svc_(?:live|test)_/.test(text) ||

@@ -9,11 +9,11 @@ export const tooLarge = (limit: number) =>
 
 /**
  * Reads a request body.
- * @throws ApiError 413 if it has more than `limit` bytes, 400 if the connection closes before its end
+ * @throws ApiError 413 if it has more than `limit` bytes, 400 if the connection closes before it is complete
  */
 export async function readBody(request: Request, limit: number): Promise<Uint8Array> {
   if (Number(request.headers.get("content-length") ?? 0) > limit) throw tooLarge(limit);
-  // The chunks are copied to one buffer, because a list of one-byte chunks would need a hundred times their size.
+  // The chunks are copied to one buffer. An array of one-byte chunks would need a hundred times as much memory.
   let body = new Uint8Array(1_024);
   let length = 0;
   try {
@@ -36,7 +36,7 @@ export async function readBody(request: Request, limit: number): Promise<Uint8Ar
   return body.subarray(0, length);
 }
 
-/** Checks that a request's headers state that its body is uncompressed JSON. @throws ApiError 415 if they do not */
+/** Checks that a request declares its body as JSON without Content-Encoding. @throws ApiError 415 if it does not */
 export function assertJson({ headers }: Request): void {
   const type = headers.get("content-type") ?? "";
   if (/^application\/json\s*(?:;|$)/i.test(type) && !headers.has("content-encoding")) return;

@@ -13,8 +13,8 @@ export interface Route<Item extends Target> {
 const patterns = new Map<string, RegExp>();
 
 /**
- * Compiles a path such as `/v1/domains/{domain_id}:verify` to a regular expression. A parameter ends at `/`, or at the
- * `:` of a verb.
+ * Returns the regular expression that matches a path such as `/v1/domains/{domain_id}:verify`. A parameter matches text
+ * without `/` and `:`.
  */
 function patternOf(path: string): RegExp {
   const known =
@@ -23,7 +23,10 @@ function patternOf(path: string): RegExp {
   return known;
 }
 
-/** Finds the route of a request. @throws ApiError 404 for an unknown path, 405 with `Allow` for another method */
+/**
+ * Finds the operation that a request is for, and decodes the parameters of its path.
+ * @throws ApiError 404 for an unknown path, 405 with `Allow` if the path has no such method
+ */
 export function matchRoute<Item extends Target>(
   table: readonly Item[],
   method: string,

@@ -21,8 +21,8 @@ interface ServerContext {
 }
 
 /**
- * Returns all hosts that a request names: those of its `Host` headers, and that of its request line, which becomes the
- * host of its URL and origin.
+ * Returns all hosts that a request names: those of its `Host` headers, and that of an absolute URL in its request line,
+ * which becomes `request.url`. If that URL has the same host as the only `Host` header, returns the host once.
  */
 function hostsOf({ url = "", headersDistinct }: IncomingMessage): readonly string[] {
   const hosts = headersDistinct["host"] ?? [];
@@ -35,7 +35,7 @@ function hostsOf({ url = "", headersDistinct }: IncomingMessage): readonly strin
 /** The address on which a server listens: loopback, or all IPv4 addresses of the machine or container. */
 export type BindAddress = "127.0.0.1" | "0.0.0.0";
 
-/** Starts a server on an address. Rejects with Error if the port is in use. */
+/** Starts a server. Rejects with Error if it cannot listen, for example because the port is in use. */
 async function listen(
   { handle, allowHosts, refuse }: ServerContext,
   port: number,
@@ -56,12 +56,12 @@ async function listen(
       }
       const reply = await handle(request);
       if ("response" in reply) return reply.response;
-      // A fault closes the connection, or withholds the response until the client gives up.
+      // A fault closes the connection, or withholds the response until the client disconnects.
       if (reply.lost === "closed") outgoing.destroy();
       else await new Promise((resolve) => outgoing.once("close", resolve));
       return RESPONSE_ALREADY_SENT;
     },
-    // Without `hostname`, a request that lacks a Host header would not reach the guard, whose task is to reject it.
+    // Without `hostname`, a request that lacks a Host header would not reach `assertHost`, which rejects it.
     { overrideGlobalObjects: false, hostname: "none" },
   );
   const server = createServer(
@@ -95,7 +95,7 @@ async function listen(
   };
 }
 
-/** Manages the running servers. @param ports their ports, which this function keeps up to date */
+/** Manages the running servers. @param ports their ports: `listen` adds one, and closing a server removes its port */
 export function createServers(context: ServerContext, ports: Set<number>) {
   const servers = new Set<Listening>();
   return {

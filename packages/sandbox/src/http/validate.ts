@@ -8,7 +8,7 @@ const expectedNames: Readonly<Record<string, string>> = { record: "object", int:
 /**
  * Parses `value` with the schema and returns the result.
  *
- * @param classStatus the status for an invalid `message_class` (A-13)
+ * @param classStatus the status for a `message_class` that is a string other than `transactional` (A-13)
  * @throws ApiError with status 400 or `classStatus` that names the first invalid field
  */
 export function validate<Output>(
@@ -33,7 +33,7 @@ export const whole = (first: number, last: number) => {
   return z.int(message).min(first, message).max(last, message);
 };
 
-/** Describes the problem with a value, as the rest of a sentence that begins with the value's name. */
+/** Returns the rest of a sentence that begins with the name of an invalid value, such as `is required`. */
 export function problem(issue: z.core.$ZodIssue, schema: z.ZodType): string {
   if (issue.code === "invalid_type") {
     return issue.input === undefined

@@ -2,7 +2,7 @@ import { z } from "zod";
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** Creates a parameter of an operation or a delivery. Moves its description and assumption out of the schema. */
+/** Creates a parameter of an operation or a webhook. Moves the schema's description and assumption to the parameter. */
 export const parameter = (
   name: string,
   place: "header" | "query",
@@ -17,12 +17,15 @@ export const parameter = (
   schema,
 });
 
-/** Converts zod schemas. Schemas with an id become components, to which the others refer. */
+/**
+ * Creates a converter from zod schemas to JSON schemas. Nested schemas with an id become components, to which the other
+ * schemas refer.
+ */
 export function createComponents() {
   const schemas: Record<string, JsonSchema> = {};
   return {
     schemas,
-    /** Converts a schema. @param io the side of the schema to describe: its input (default) or its parsed output */
+    /** Converts a schema. @param io whether to describe the schema's input (the default) or its parsed output */
     schema(schema: z.ZodType, io: "input" | "output" = "input"): JsonSchema {
       const converted = z.toJSONSchema(schema, { unrepresentable: "any", io });
       const { $schema: _dialect, $defs, ...rest } = inComponents(converted);

@@ -6,8 +6,8 @@ import { operations } from "../service/operations.js";
 import type { Ledger } from "../assumptions/ledger.js";
 
 /**
- * Returns the OpenAPI 3.1 description of the interface under the current assumptions. Its schemas of requests are
- * generated from the schemas that validate requests.
+ * Returns the OpenAPI 3.1 description of the interface under the current assumptions. Its request schemas are generated
+ * from the schemas that validate requests.
  */
 export function openApiDocument(ledger: Ledger): object {
   const components = createComponents();

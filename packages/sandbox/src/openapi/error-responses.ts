@@ -18,7 +18,7 @@ const problem = { type: z.string(), title: z.string(), status: z.int(), detail: 
 
 const described = { id: "Error", "x-assumption": "A-11" };
 
-/** The error shapes of A-11, by their words. */
+/** The schemas of the body of an error, by the word of A-11 that selects them. */
 const shapes = {
   nested: z.object({ error: z.object({ ...facts, message: z.string() }) }).meta(described),
   flat: z.object({ ...facts, message: z.string() }).meta(described),
@@ -36,7 +36,7 @@ const refusal = (
 
 type Refusal = ReturnType<typeof refusal>;
 
-/** Yields the errors that the document lists for an operation, in the order in which they are checked. */
+/** Yields the errors that the OpenAPI document lists for an operation, in the order of the sandbox's checks. */
 function* refusals(operation: Operation, ledger: Ledger): Iterable<Refusal> {
   const depends = (id: AssumptionId) => operation.assumptions.includes(id);
   const unauthenticated = "`Authorization: Bearer <API_KEY>` is missing.";
@@ -51,7 +51,7 @@ function* refusals(operation: Operation, ledger: Ledger): Iterable<Refusal> {
     yield refusal(415, "unsupported_media_type", "The body is not `application/json`.", "A-28");
     yield refusal(413, "body_too_large", text, "A-24");
   }
-  // The query of an operation with A-27 is never invalid, because its parameters accept any text.
+  // The query of an operation that A-27 affects is never invalid, because its parameter accepts any text.
   if (operation.request || (operation.query && !depends("A-27")))
     yield refusal(400, "invalid_request", "A required field is missing or invalid.");
   if (depends("A-13")) {
@@ -78,7 +78,7 @@ function* refusals(operation: Operation, ledger: Ledger): Iterable<Refusal> {
   if (depends("A-19")) yield refusal(409, "conflict", "The endpoint is archived.", "A-28");
 }
 
-/** Returns the error responses of an operation, by status. */
+/** Returns the error responses of an operation by status, followed by `default` for any other error. */
 export function errorResponses(
   operation: Operation,
   components: Components,

@@ -6,7 +6,7 @@ const ofRateLimit = (description: string) => ({
   "x-assumption": "A-16",
 });
 
-/** The response headers, by name. */
+/** The descriptions of the response headers, by name. */
 export const headers = {
   "X-Request-Id": {
     description: "Identifies the request. The body of an error also contains it.",
@@ -34,7 +34,10 @@ export type HeaderName = keyof typeof headers;
 
 const names = Object.keys(headers) as readonly HeaderName[];
 
-/** Returns the headers of a response: `X-Request-Id`, those of a rate limit if one applies, and `more`. */
+/**
+ * Returns references to the headers of a response: `X-Request-Id`, `more`, and the rate-limit headers if the status is
+ * 429 or there is a rate limit.
+ */
 export function headersOf(
   status: number | "default",
   ledger: Ledger,

@@ -6,12 +6,12 @@ import { parameter, type Components, type JsonSchema } from "./components.js";
 import { errorResponses } from "./error-responses.js";
 import { headersOf } from "./headers.js";
 
-/** Additional success responses, by operation. */
+/** The second success response of an operation, by the operation's id. */
 const otherSuccess: Readonly<Record<string, { readonly status: number; readonly text: string }>> = {
   createDomain: { status: 200, text: "The domain had already been added (A-05)." },
 };
 
-/** The only operation whose success status the interface document specifies. */
+/** The id of the only operation whose success status the interface document specifies. */
 const documentedStatus = "sendEmail";
 
 export function operationObject(
@@ -61,7 +61,7 @@ const idempotencyParameter = (components: Components) => ({
   schema: components.schema(idempotencyKey),
 });
 
-/** Returns one parameter for each property of a query. */
+/** Returns one parameter for each property of a query's schema. */
 function queryParameters({ properties = {}, required = [] }: JsonSchema): readonly object[] {
   return Object.entries(properties as Readonly<Record<string, JsonSchema>>).map(([name, schema]) =>
     parameter(name, "query", (required as readonly string[]).includes(name), schema),

@@ -6,7 +6,7 @@ import { parameter, type Components } from "./components.js";
 
 const identifier = z.string().min(1);
 
-/** The headers of a delivery. */
+/** The schemas of a delivery's own headers, by name. */
 const deliveryHeaders = {
   "X-SVC-Signature": z
     .string()
@@ -31,7 +31,7 @@ const deliveryHeaders = {
   "X-SVC-Attempt": z.int().min(1).meta({ description: "The number of this attempt." }),
 };
 
-/** Returns the schema of `data`, which depends on the first word of the type. */
+/** Returns the schema of an event's `data`, which depends on the prefix of the event's type. */
 const dataOf = (type: string): z.ZodType => {
   if (type.startsWith("email.")) return acceptedSend;
   if (type.startsWith("domain."))
@@ -56,7 +56,7 @@ function bodyOf(type: string, shape: string): z.ZodType {
 
 const seconds = (ms: number) => `${ms / 1_000} s`;
 
-/** Returns one webhook for each event type. */
+/** Returns an OpenAPI webhook for each event type, by type. */
 export function webhookObjects(
   components: Components,
   ledger: Ledger,
