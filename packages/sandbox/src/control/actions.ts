@@ -31,7 +31,7 @@ import * as requests from "./requests.js";
 export interface ControlContext {
   readonly service: Service;
   readonly saveClock: () => void;
-  /** Deletes all data. Returns the new epoch of the stream. */
+  /** Resets the sandbox. Returns the new epoch of the stream of changes. */
   readonly reset: () => string;
   /** Restores the state of a checkpoint. */
   readonly rewind: (checkpoint: CheckpointRecord) => void;
@@ -51,9 +51,9 @@ interface Action<Schema extends z.ZodType = z.ZodType, Result = unknown> {
   /** The path below `/_sandbox/`. `:name` stands for one segment. */
   readonly route: string;
   readonly status: number;
-  /** The schema of the request's body. Without a schema, the body is not read. */
+  /** The schema of the request's body. If absent, the action ignores the body. */
   readonly schema?: Schema;
-  /** Returns the response body, or undefined for a 204. @throws ApiError */
+  /** Runs the action. Returns the response body or a promise of it, or undefined for a 204. @throws ApiError */
   readonly act: (context: ControlContext, input: ActionInput<z.output<Schema>>) => Result;
 }
 
@@ -247,7 +247,10 @@ export interface ActionRequest extends Omit<ActionInput<unknown>, "body"> {
   readonly given?: unknown;
 }
 
-/** Runs an action. Resolves once its changes are in the data file. Rejects with ApiError if the action is refused. */
+/**
+ * Runs an action. Resolves once its changes are committed. Rejects with ApiError if the action is refused, or if the
+ * data file cannot be written.
+ */
 export type Perform = (
   name: ActionName,
   request: ActionRequest,
@@ -294,7 +297,7 @@ async function changeClock(
   return clockShape(service);
 }
 
-/** The maximum number of faults that are stored. If it is reached, the oldest used or canceled fault is dropped. */
+/** The maximum number of stored faults. A further fault replaces the oldest one that is used up or canceled. */
 const mostFaults = 1_000;
 
 function addFault(

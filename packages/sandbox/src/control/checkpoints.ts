@@ -7,9 +7,9 @@ import type { CheckpointRecord } from "../state/table.js";
 const mostCheckpoints = 5;
 
 /**
- * Stores a copy of the whole state under a name, replacing an earlier checkpoint of that name.
+ * Stores a copy of the state under a name. Replaces an earlier checkpoint of that name.
  *
- * @throws ApiError 409 if there are too many checkpoints
+ * @throws ApiError 409 if there are already {@link mostCheckpoints}, none of which has the name
  */
 export function takeCheckpoint(
   { state, clock, ids, ledger, rateLimit }: Service,
@@ -29,7 +29,7 @@ export function takeCheckpoint(
   });
 }
 
-/** Returns the checkpoint of a name. @throws ApiError 404 if there is none */
+/** Returns the checkpoint with a name. @throws ApiError 404 if there is none */
 export function findCheckpoint({ state }: Service, name: string): CheckpointRecord {
   const checkpoint = state.checkpoints.get(name);
   if (checkpoint) return checkpoint;
@@ -55,8 +55,8 @@ export function rewindTo(
   restoreAssumptions: () => void,
 ): void {
   const { state, clock, engine, ids, ledger, rateLimit } = service;
-  // Checkpoints contain no functions and no emit maps. `restoreAssumptions` restores these, because they can only come
-  // from the options.
+  // Checkpoints contain no functions and no emit maps. These can only come from the options, from which
+  // `restoreAssumptions` restores them.
   const choices = Object.entries(checkpoint.assumptions).map(([id, value]) =>
     ledger.choose(id, value),
   );

@@ -10,8 +10,9 @@ import type { AccountId, CallRecord, DeliveryRecord } from "../state/records.js"
 import type { sendRequest, testEmailRequest } from "./requests.js";
 
 /**
- * Sends a delivery on request. An edited body is sent as a new delivery.
- * @throws ApiError 409, or 400 if `tamper` is `reserialized` and the body is not JSON
+ * Starts extra attempts of a delivery. An edited body is sent as a new delivery.
+ * @throws ApiError 409 if the endpoint is archived, or lacks the previous secret that `tamper` needs
+ * @throws ApiError 400 if `tamper` is `reserialized` and the body is not JSON
  */
 export function sendManually(
   service: Service,
@@ -78,7 +79,8 @@ function edited(
 }
 
 /**
- * Accepts a test email as `POST /v1/emails` does, but without an idempotency key and a check of the sender's domain.
+ * Accepts a test email as `POST /v1/emails` does, but without an idempotency key and without checking the sender's
+ * domain.
  */
 export function sendTestEmail(
   service: Service,

@@ -4,7 +4,7 @@ import type { CallRecord } from "../state/records.js";
 import { whole } from "../read/body.js";
 import { realNow } from "../lib/timers.js";
 
-/** Runs an action that raises events and records it as a call, so that the timeline shows the events below it. */
+/** Runs an action that raises events, and records it as a call under which the timeline shows the events. */
 export function recorded<Result>(
   { state }: Service,
   call: CallRecord,

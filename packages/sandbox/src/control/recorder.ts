@@ -1,6 +1,6 @@
 import type { RecordingShape } from "../read/queries.js";
 
-/** Records requests to the interface, and actions, as a scenario. */
+/** Records actions, and requests that may change something, as a scenario. */
 export interface Recorder {
   readonly state: () => RecordingShape | undefined;
   /** Starts a recording. @throws ApiError 409 if a recording is already running */
@@ -10,9 +10,12 @@ export interface Recorder {
    * @throws ApiError 409 if no recording is running, or if the ended recording is not a valid scenario
    */
   readonly stop: (name: string) => void;
-  /** Returns the last finished recording as the text of a file. @throws ApiError 404 if there is none */
+  /** Returns the finished recording as a file. @throws ApiError 404 if there is none, or while another one runs */
   readonly file: () => { readonly name: string; readonly text: string };
-  /** Adds a successful action to the recording, if one is running. A reset begins the recording again. */
+  /**
+   * If a recording is running, adds a successful action to it, provided that scenarios can contain the action. A reset
+   * begins the recording again.
+   */
   readonly noteAction: (
     name: string,
     params: Readonly<Record<string, string>>,
@@ -20,7 +23,7 @@ export interface Recorder {
     result: unknown,
   ) => void;
   /**
-   * Adds the time that has passed before a rewind to the recording, if one is running.
+   * If a recording is running, adds the time since its last step, because the rewind will set the clock back.
    *
    * @throws ApiError 409 if the checkpoint was taken before the recording began
    */

@@ -3,7 +3,7 @@ import { whole } from "../http/validate.js";
 import { tenYears } from "../lib/units.js";
 import { dropResults, faultKinds, mostLines, tampers } from "../state/records.js";
 
-/* The schemas of the control routes' bodies. They reject unknown members, which are probably typos. */
+/* Schemas of the control routes' bodies. They reject unknown members, which are probably typos. */
 
 export const explainRequest = z.strictObject({ value: z.string().max(10_000) });
 

@@ -25,23 +25,23 @@ export interface RouteContext {
 }
 
 /**
- * The content security policy for an email's HTML. The HTML cannot run scripts, use the network, submit forms or open
- * windows, even if it is opened outside a frame.
+ * The content security policy for an email's HTML. It forbids scripts, network requests, forms and new windows, even if
+ * the HTML is opened outside a frame.
  */
 const mailPolicy =
   "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'self'";
 
 /**
- * Renames all frames, `<link>` and `<meta>` elements, so that they have no effect. A browser may connect to the host of
- * a frame or of a `<link rel="preconnect">` in spite of the policy, and a `<meta>` could add to the policy or to the
- * headers.
+ * Renames the elements `<frame>`, `<iframe>`, `<link>` and `<meta>`, so that they have no effect. In spite of the
+ * policy, a browser may connect to the host of a frame or of a `<link rel="preconnect">`, and a `<meta>` may act as a
+ * response header.
  */
 const withoutConnections = (html: string) =>
   html.replaceAll(/<(\/?)(i?frame|link|meta)/gi, "<$1x-$2");
 
 /**
- * Returns the maximum size of an action's body, in bytes: the limit of A-24, but at least 1 MiB. A smaller limit
- * applies to the interface only: here, it could reject the request that raises the limit again.
+ * Returns the maximum size of an action's body, in bytes: the limit of A-24, but at least 1 MiB. A limit below 1 MiB
+ * applies to the interface only, because here it could reject the very request that raises it.
  */
 export const bodyLimit = ({ ledger }: Service): number => Math.max(1_048_576, ledger.get("limits"));
 
@@ -76,7 +76,7 @@ export function controlRoutes(context: RouteContext): Hono {
   app.get("/_sandbox/sends/:id/html", (c) =>
     c.html(withoutConnections(queries.mailPart(service, param(c, "id"), "html")), 200, {
       "Content-Security-Policy": mailPolicy,
-      // Without this header, browsers look up the host names of links while they show the email.
+      // Without this header, a browser may look up the host names of the email's links.
       "X-DNS-Prefetch-Control": "off",
     }),
   );
@@ -137,7 +137,7 @@ export function controlRoutes(context: RouteContext): Hono {
 
 const isFull = (c: Context) => c.req.query("full") === "true";
 
-/** Returns all items as a list without pagination. */
+/** Returns the items as a list of a single page. */
 const list = (items: readonly object[]) => wholeList(items, "cursor") as object;
 
 const param = (c: Context, name: string): string => c.req.param(name) ?? "";

@@ -7,17 +7,17 @@ import { clearInterval, clearTimeout, realNow, setInterval, setTimeout } from ".
 export interface Position {
   /** Changes with every start, reset and rewind. */
   readonly epoch: string;
-  /** Increases with every change. */
+  /** The number of changes since the epoch began. */
   readonly seq: number;
 }
 
 export interface Stream {
   readonly position: () => Position;
-  /** Announces to clients that a record has changed. */
+  /** Notifies the clients that a record has changed. */
   readonly note: (kind: Kind, id: string) => void;
   /**
-   * Returns the stream for a client that has seen all changes up to `after`, an event id of this stream. Without
-   * `after`, the stream begins with the next change.
+   * Returns the stream of the changes after `after`, the last event id that the client has received. If some of these
+   * are not available, the first message makes the client reload. Without `after`, begins with the next change.
    * @throws ApiError 503 `too_many_streams`
    */
   readonly open: (after: string | undefined) => Response;
@@ -31,19 +31,19 @@ export interface StreamOptions {
   readonly callOf: (kind: Kind, id: string) => string | undefined;
   readonly counts: () => object;
   /**
-   * The interval between comments, in real milliseconds. A client that reads nothing for two intervals is disconnected.
-   * Default 15,000.
+   * The interval between comments, in real milliseconds. A client that does not read a message is disconnected after
+   * one to two intervals. Default 15,000.
    */
   readonly commentMs?: number;
 }
 
-/** The maximum number of changed records that are remembered for clients that reconnect. */
+/** The maximum number of changed records that are remembered for clients that reconnect or are slow. */
 const keptNotices = 2_000;
 
 /** The maximum number of open streams. Each costs a connection, and up to ten messages a second. */
 const mostStreams = 100;
 
-/** The minimum real time between two messages to a client, in milliseconds: at most ten messages a second. */
+/** The minimum real time between two change messages to a client, in milliseconds. It allows ten messages a second. */
 const betweenMs = 100;
 
 /**
@@ -56,7 +56,7 @@ const betweenMs = 100;
  */
 interface Client {
   state: "ready" | "reading" | "stalled";
-  /** The position up to which messages were sent. */
+  /** The position up to which the client's messages contain all changes. */
   position: Position;
   readonly controller: ReadableStreamDefaultController<Uint8Array>;
 }
@@ -67,7 +67,7 @@ interface Notice {
   readonly id: string;
 }
 
-/** Keeps the last change of each record in an epoch, at most {@link keptNotices} of them. */
+/** Keeps the last change of each record in the current epoch, for at most {@link keptNotices} records. */
 function createNotices() {
   /** The last change of each record, oldest first. */
   const notices = new Map<string, Notice>();
@@ -107,7 +107,7 @@ function createNotices() {
 
 type Notices = ReturnType<typeof createNotices>;
 
-/** Sends messages to clients, and a comment every `commentMs` while any client is connected. */
+/** Manages the connected clients. Every `commentMs`, sends a comment to each client that is ready. */
 function createClients(commentMs: number) {
   const clients = new Set<Client>();
   let commenting: NodeJS.Timeout | undefined;
@@ -154,7 +154,7 @@ function createClients(commentMs: number) {
   };
 }
 
-/** Serves server-sent events that name the changed records but never contain their data. */
+/** Creates the stream of changes: server-sent events with the ids of changed records, but without their data. */
 export function createStream(options: StreamOptions): Stream {
   const clients = createClients(options.commentMs ?? 15_000);
   const notices = createNotices();
@@ -171,7 +171,7 @@ export function createStream(options: StreamOptions): Stream {
   const flush = () => {
     flushing = undefined;
     lastFlush = realNow();
-    /** Messages, keyed by the position of the clients that receive them. */
+    /** The messages by the clients' previous position: clients at the same position receive the same message. */
     const messages = new Map<string, Uint8Array>();
     for (const client of clients.all) {
       const { position } = client;
@@ -189,7 +189,7 @@ export function createStream(options: StreamOptions): Stream {
     let client: Client | undefined;
     return new ReadableStream<Uint8Array>(
       {
-        // Runs only when the client has read everything, so that at most one message is queued.
+        // Runs only while the client waits for data. Only then does it become ready, so at most one message is queued.
         pull(controller) {
           if (isClosed) controller.close();
           else if (!client) {
@@ -245,8 +245,8 @@ const tooManyStreams = () =>
   );
 
 /**
- * Returns the message with the changes since a position. If some of them are not available, the message contains the
- * position to continue from instead.
+ * Returns the message with the changes since a position. If some of them are not available, returns a `resync` message
+ * with the newest position instead.
  */
 function messageSince(
   position: Position,
@@ -274,12 +274,12 @@ const encoder = new TextEncoder();
 
 const encoded = (text: string) => encoder.encode(text);
 
-/** Returns a random epoch, even if ids are repeatable, so that no position from before a restart looks valid. */
+/** Returns an epoch that is random even if a `seed` makes ids repeatable, so that it differs after each restart. */
 const newEpoch = () => randomBytes(6).toString("hex");
 
 const eventId = ({ epoch, seq }: Position): string => `${epoch}-${seq}`;
 
-/** Parses an event id of the stream. Any other text gives a position that belongs to no epoch. */
+/** Parses an event id of the stream. For any other text, returns a position that belongs to no epoch. */
 function parsePosition(text: string): Position {
   const [, epoch = "", seq = "0"] = /^([0-9a-f]{12})-(\d{1,15})$/.exec(text) ?? [];
   return { epoch, seq: Number(seq) };

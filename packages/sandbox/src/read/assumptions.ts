@@ -23,7 +23,7 @@ export function assumptionsBehind({ trigger, error }: AttemptRecord): readonly s
   return ids.toSorted();
 }
 
-/** Returns the ids of the assumptions of a call's operation, without those that affect every operation. */
+/** Returns the ids of the assumptions that affect a call's operation, except those that affect every operation. */
 export function assumptionsOfCall(
   { ledger }: World,
   { method, path }: { readonly method: string; readonly path: string },

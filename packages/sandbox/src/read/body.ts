@@ -1,18 +1,18 @@
 import { createHash } from "node:crypto";
 import type { Captured } from "../state/records.js";
 
-/** The maximum number of bytes that are shown unless all are requested. */
+/** The maximum number of a body's bytes that are shown unless `full` is set. */
 const shownBytes = 16_384;
 
 export interface BodyShape {
-  /** The full length, or a lower bound if the receiver's response was truncated. */
+  /** The length of the whole body, or a lower bound of it if a receiver's response was truncated. */
   readonly bytes: number;
-  /** Absent if not all bytes were kept. */
+  /** The hash of the whole body. Absent if not all of its bytes were kept. */
   readonly sha256?: string;
   /** Present if the shown bytes are valid UTF-8. Otherwise, `base64` is present. */
   readonly text?: string;
   readonly base64?: string;
-  /** The number of bytes in `text` or `base64`. */
+  /** The number of bytes that `text` or `base64` represents. */
   readonly shown: number;
   readonly truncated: boolean;
 }

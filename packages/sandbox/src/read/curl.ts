@@ -15,12 +15,12 @@ export interface CurlRequest {
 const longestArgument = 100_000;
 
 /**
- * Returns a curl command that sends exactly these bytes and headers, quoted for a POSIX shell.
+ * Returns a curl command that sends these headers and exactly these bytes, quoted for a POSIX shell.
  *
  * @throws ApiError 409 for a header with a line break, which curl would send as two headers, or with a NUL character
  */
 export function curlCommand({ url, headers, body }: CurlRequest): string {
-  // The last two options stop curl from adding these headers itself.
+  // `Accept:` and `Expect:` stop curl from adding its own headers of these names.
   const options = headers.map(([name, value]) => header(name, value)).concat("Accept:", "Expect:");
   const text = strictText(body);
   const isPlain =

@@ -10,7 +10,7 @@ import { attemptSummary, checkpointShape, endpointShape, faultShape } from "./sh
 
 /* Lists, newest first. Only the list of deliveries has pages. */
 
-/** Returns a page of the deliveries as the interface shows them, with their attempts. */
+/** Returns a page of deliveries as the interface shows them, each with a summary of its attempts in `results`. */
 export const deliveries = (
   world: World,
   account: AccountId | undefined,
@@ -35,6 +35,6 @@ export const checkpoints = ({ state }: World) =>
 
 export const faults = ({ state }: World) => Array.from(state.faults.all(), faultShape).toReversed();
 
-/** Returns the number of faults that have unused slots. */
+/** Returns the number of faults that have unused slots and are not canceled. */
 export const waitingFaults = ({ state }: World): number =>
   state.faults.list().filter((fault) => slotsLeft(fault) > 0).length;

@@ -45,10 +45,11 @@ export interface Surroundings {
   readonly baseUrl: string;
   readonly dropped: number;
   readonly stray: Stray | undefined;
-  /** The times, on the sandbox's clock, at which the sandbox was started and at which it was last reset. */
+  /** The time on the sandbox's clock when the sandbox was started. */
   readonly startedAt: number;
+  /** The time on the sandbox's clock when the sandbox was last reset, if it was. */
   readonly resetAt: number | undefined;
-  /** The time to which the sandbox was last rewound, since the last reset. */
+  /** The time to which the sandbox was last rewound. Undefined if it was not rewound since the last reset. */
   readonly rewoundAt: number | undefined;
   /** The running recording of a scenario, or else the last finished one, if there is one. */
   readonly recording: RecordingShape | undefined;
@@ -62,7 +63,7 @@ export interface RecordingShape {
   readonly steps: number;
   /** The name of a finished scenario. */
   readonly name?: string | undefined;
-  /** The number of requests, actions and further steps that could not be recorded. */
+  /** The number of steps that could not be recorded, such as requests and actions. */
   readonly left_out: number;
 }
 
@@ -147,7 +148,7 @@ export function sendDetail({ state }: World, id: string, full: boolean) {
   };
 }
 
-/** Returns the HTML or text part of an email. @throws ApiError 404 if it is not stored or has no such part */
+/** Returns the HTML or text part of an email. @throws ApiError 404 if there is no such email or part */
 export function mailPart({ state }: World, id: string, part: "html" | "text"): string {
   const send: SendRecord = find(state.sends, id, "send");
   const content = send[part];
@@ -167,7 +168,7 @@ export const causesOf = ({ state }: World, callId: string, sendId: string | unde
   send: sendId === undefined ? undefined : state.sends.get(sendId),
 });
 
-/** Returns the newest delivery that has failed (`hasFailed`), or the newest delivery if none has. */
+/** Returns the newest delivery that has failed (`hasFailed`), or else the newest delivery, if there is one. */
 export function noteworthyDelivery({ state }: World): DeliveryRecord | undefined {
   const deliveries = state.deliveries.list();
   return deliveries.findLast(hasFailed) ?? deliveries.at(-1);
@@ -242,7 +243,10 @@ export function deliveryDetail(world: World, id: string, full: boolean) {
   };
 }
 
-/** Finds an attempt by its delivery and its number. @throws ApiError as `findDelivery` does, and 404 */
+/**
+ * Finds an attempt by its delivery and its number.
+ * @throws ApiError as `findDelivery` does, and 404 if the delivery has no such attempt
+ */
 export function findAttempt(
   world: World,
   id: string | undefined,
@@ -286,7 +290,7 @@ export async function attemptDetail(world: World, id: string, n: string, full: b
 }
 
 /**
- * Returns the assumptions behind a timeline item, or none if the item is not stored.
+ * Returns the ids of the assumptions behind a timeline item, or none for a call or a delivery that is not stored.
  *
  * @param shownAttempt returns the number of the delivery's attempt that is shown
  */

@@ -36,7 +36,7 @@ export type TimelineQuery = z.output<typeof timelineQuery>;
 
 /**
  * Returns at most `limit` matching calls, newest first, starting after the cursor.
- * @throws ApiError 400 for a cursor of another form
+ * @throws ApiError 400 for an invalid cursor
  */
 export function findCalls(world: World, query: TimelineQuery, limit: number): CallRecord[] {
   const calls = world.state.calls.list();
@@ -60,7 +60,7 @@ const partsOf = (cursor: string) =>
 
 export const isCursor = (text: string): boolean => partsOf(text) !== null;
 
-/** Returns the index at which the calls older than the cursor end. The cursor's own call may have been dropped. */
+/** Returns the number of calls that are older than the cursor's call, which itself may have been dropped. */
 function endBefore(calls: readonly CallRecord[], cursor: string): number {
   const [, at, id] = partsOf(cursor) ?? [];
   if (at === undefined) throw invalid("before", "before must be the next_cursor of a page.");
@@ -73,8 +73,8 @@ const isQuietRead = ({ method, status, faultId }: CallRecord) =>
   method === "GET" && status >= 200 && status < 400 && faultId === undefined;
 
 /**
- * Whether a call meets the conditions of a query, except its text. Those on the state, the type and the endpoint must
- * hold together for one delivery of the call, or for one event that went to no endpoint.
+ * Whether a call meets a query's conditions on `reads`, `state`, `type` and `endpoint_id`. The last three must all hold
+ * for the same delivery, or for the same event that went to no endpoint.
  */
 function matchesFilter(world: World, call: CallRecord, query: TimelineQuery): boolean {
   const { state, type, endpoint_id: endpointId, reads } = query;
@@ -91,10 +91,10 @@ function matchesFilter(world: World, call: CallRecord, query: TimelineQuery): bo
   });
 }
 
-/** The minimum length of a text that is searched for in ids and keys. A shorter text would match many random ids. */
+/** The minimum length of a text to search for in ids and keys. A shorter text would match many random ids. */
 const shortestIdPart = 5;
 
-/** The lower-case texts that a search matches against. */
+/** The lower-case texts of one call in which a search looks for its text. */
 interface Words {
   readonly revision: number;
   readonly ids: string;
@@ -151,7 +151,7 @@ function wordsOf(world: World, call: CallRecord): Words {
   return entry;
 }
 
-/** Joins texts in lower case. No usual search contains the separator, a NUL character, so no match spans two texts. */
+/** Joins texts in lower case with NUL characters. A search text usually has none, so no match spans two texts. */
 const joined = (parts: readonly (string | undefined)[]): string =>
   parts
     .filter((part) => part !== undefined)

@@ -93,13 +93,16 @@ export const attemptSummary = (attempt: AttemptRecord) => ({
   ...maybe("tamper", attempt.tamper),
 });
 
-/** Returns the scheduled attempt: its `X-SVC-Attempt`, the highest number that A-09 still allows, and its time. */
+/**
+ * Returns the scheduled attempt, if there is one: `n` is its `X-SVC-Attempt`, `of` is the highest number that A-09
+ * still allows, and `at` is its time.
+ */
 function nextAttempt({ ledger }: World, delivery: DeliveryRecord) {
   if (delivery.nextAttemptAt === undefined) return undefined;
   const n = delivery.attempt + 1;
   const retries = Math.max(0, ledger.get("delivery.retry").length - delivery.retries);
   const isRedelivery = delivery.trigger === "redeliver";
-  // A failed redelivery resumes the schedule that it interrupted, if any. Otherwise, it ends the delivery.
+  // If a redelivery fails, the schedule that it interrupted resumes. If it interrupted none, the delivery ends.
   const resumed = delivery.resumeAt === undefined ? 0 : retries + 1;
   return { n, of: n + (isRedelivery ? resumed : retries), at: iso(delivery.nextAttemptAt) };
 }
@@ -126,7 +129,7 @@ function codeIn(content: Uint8Array | undefined): string | undefined {
       readonly status?: unknown;
     } | null;
     const { error, status } = parsed ?? {};
-    // An error code of any receiver counts. The `status` of a success counts only if it is an svc-webhooks outcome.
+    // `error.code` may have any value. `status` counts only if it is an svc-webhooks outcome.
     const code = error?.code ?? (outcomeText(String(status)) && status);
     return typeof code === "string" ? code.slice(0, 100) : undefined;
   } catch {

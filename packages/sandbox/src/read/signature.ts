@@ -5,14 +5,14 @@ import type { World } from "../world.js";
 import type { AttemptRecord, DeliveryRecord } from "../state/records.js";
 import { hint, maybe } from "./shapes.js";
 
-/** The secret that signed an attempt, and the endpoint's other secrets. */
+/** The secret that signed an attempt, and the keys that a receiver of the endpoint may use. */
 interface Signer {
   /**
-   * Undefined if no stored secret matches, because it has been rotated more than once since. For a tampered attempt
-   * that matches none, the current secret.
+   * If no stored secret matches: undefined for an untampered attempt, whose secret is no longer stored after two
+   * rotations, and the current secret for a tampered attempt.
    */
   readonly secret: string | undefined;
-  /** The keys that a receiver may use now, starting with the one that signed the attempt if it is known. */
+  /** The key that signed the attempt, if it is known, followed by the current secret's key. */
   readonly keys: readonly [SecretKey, ...SecretKey[]];
   readonly previous: readonly SecretKey[];
 }
@@ -20,7 +20,7 @@ interface Signer {
 export const signatureHeaders = ({ headers }: AttemptRecord): readonly string[] =>
   headers.filter(([name]) => name.toLowerCase() === "x-svc-signature").map(([, value]) => value);
 
-/** Returns the body that was signed: the changed one if a fault had it signed again, otherwise the original one. */
+/** Returns the body that was signed: the one that a fault changed before the signing, or else the original body. */
 const signedBody = (delivery: DeliveryRecord, { tamper, body }: AttemptRecord) =>
   tamper === undefined ? (body ?? delivery.body) : delivery.body;
 
@@ -42,7 +42,7 @@ async function signerOf(
     for (const form of [rule, rule === "text" ? "base64" : "text"] as const) {
       const key = keyOf(secret, form);
       const genuine = await sign(signedBody(delivery, attempt), key);
-      // Only the end is compared, because a tampered signature may lack its prefix.
+      // Only the end of the genuine signature is compared, because a tampered one may lack its prefix.
       if (sent === "" || !genuine.endsWith(sent)) continue;
       const valid = secret === current ? [] : [keyOf(current, rule)];
       const previous = others.filter((other) => other !== secret);
@@ -60,7 +60,10 @@ async function signerOf(
   };
 }
 
-/** Returns an attempt's signature, and the signature that its bytes should have. */
+/**
+ * Returns an attempt's signature, and the signature that its bytes should have. If the secret is no longer stored, the
+ * two are equal.
+ */
 export async function signatureShape(
   world: World,
   delivery: DeliveryRecord,
@@ -81,7 +84,7 @@ export async function signatureShape(
   } as const;
 }
 
-/** Explains why the signature that a receiver computed differs from the attempt's. */
+/** Explains a signature that a receiver computed for an attempt: that it is correct, or the likely mistake. */
 export async function explainAttempt(
   world: World,
   delivery: DeliveryRecord,

@@ -19,7 +19,7 @@ export type FindingCode =
   | "call_rejected"
   | "wrong_base_url";
 
-/** A problem that may be the reason why nothing arrived, or why a request was rejected. */
+/** A condition that may explain an unexpected result, such as a missing delivery or a rejected request. */
 export interface Finding {
   readonly code: FindingCode;
   readonly severity: "error" | "warning" | "info";
@@ -29,7 +29,7 @@ export interface Finding {
   readonly cause?: string | undefined;
   /** The action to take. */
   readonly fix: string;
-  /** The control route that applies the fix or shows the details. */
+  /** The method and path of the control route that applies the fix or shows the details. */
   readonly route: string;
   /** The body of the request to the route, in which each `…` is a placeholder. */
   readonly body?: object;

@@ -10,7 +10,7 @@ import type { Finding, FindingCode } from "./finding.js";
 import { receivers } from "./receivers.js";
 import { faultText } from "../shapes.js";
 
-/** A request that no route serves, outside `/v1/` and `/_sandbox/` and not a read, such as `POST /emails`. */
+/** A request that no route serves, such as `POST /emails`: not a read, and not below `/v1/` or `/_sandbox/`. */
 export interface Stray {
   readonly method: string;
   readonly path: string;
@@ -19,13 +19,13 @@ export interface Stray {
 
 const mostFindings = 5;
 
-/** The number of calls, of events and of sends that are checked, counted from the newest. */
+/** The maximum number of calls, of events and of sends that are checked. Older ones are not checked. */
 const recent = 200;
 
 const order = ["error", "warning", "info"];
 
 /**
- * The codes for which only the worst finding is returned, because all findings with such a code have the same cause.
+ * The codes for which only the worst finding is returned, because findings with such a code usually have one cause.
  */
 const single: ReadonlySet<FindingCode> = new Set([
   "no_endpoint",
@@ -98,7 +98,7 @@ function* rejectedCalls({ state }: World, stray: Stray | undefined): Iterable<Fi
   }
 }
 
-/** Yields a finding for the newest event of each account and type, if it would still go to no endpoint. */
+/** Yields a finding for the newest event of each account and type, if it went to no endpoint and still would. */
 function* unsentEvents(world: World): Iterable<Finding> {
   const seen = new Set<string>();
   for (const event of newest(world.state.events)) {
@@ -113,9 +113,8 @@ function* unsentEvents(world: World): Iterable<Finding> {
 }
 
 /**
- * Returns `info` for events that are probably unwanted: domain events to which no endpoint subscribes, because an
- * endpoint for emails does not need them, and events of a call that also raised an event with deliveries. Returns
- * `error` for all others.
+ * Returns `info` for an event that the developer probably does not need: a domain event to which no endpoint
+ * subscribes, or an event of a call that also raised an event with deliveries. Returns `error` for any other event.
  */
 function severityOf({ state }: World, { callId, sendId }: EventRecord, code: FindingCode) {
   const others = state.calls.get(callId)?.events ?? [];
@@ -125,7 +124,7 @@ function severityOf({ state }: World, { callId, sendId }: EventRecord, code: Fin
   return isUnwanted ? ("info" as const) : ("error" as const);
 }
 
-/** Returns the fix to register an endpoint. */
+/** Returns the part of a finding whose fix is to register an endpoint. */
 const register = (fix: string, type: string) => ({
   fix,
   route: "POST /_sandbox/endpoints",
@@ -156,14 +155,17 @@ function unsent(
   return undefined;
 }
 
-/** Returns the fix to set an assumption. */
+/** Returns the part of a finding whose fix is to set an assumption. */
 const set = (id: string, value: string, also = "") => ({
   fix: `Set ${id}=${value}${also}.`,
   route: `POST /_sandbox/assumptions/${id}`,
   body: { value },
 });
 
-/** Returns the finding for an event that was not raised. @param type its type, or its occasion if A-04 had no type */
+/**
+ * Returns the finding for an event that was not raised, or undefined if it would be raised now.
+ * @param type the event's type, or its occasion if A-04 had no type for that
+ */
 function notEmitted(ledger: Ledger, type: string): Omit<Finding, "severity"> | undefined {
   const code = "not_emitted";
   if (isOccasion(type)) {

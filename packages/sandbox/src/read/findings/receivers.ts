@@ -7,7 +7,7 @@ import { isGenuine } from "../../state/tally.js";
 import type { Finding } from "./finding.js";
 import { receiverCode } from "../shapes.js";
 
-/** The response time from which a receiver counts as slow, in milliseconds: close to the usual limits of senders. */
+/** The response time from which a receiver counts as slow, in milliseconds. The time limits of many senders are similar. */
 const slowMs = 5_000;
 
 /** How long findings mention a rotation after the new secret applies, in milliseconds of the sandbox's clock. */
@@ -22,7 +22,10 @@ interface Last {
   readonly attempt: AttemptRecord;
 }
 
-/** Yields a finding for each active endpoint whose newest genuine attempt has a problem, newest attempt first. */
+/**
+ * Yields a finding for each active endpoint whose newest genuine attempt failed, was ignored by the receiver, or was
+ * slow. The newest attempt comes first.
+ */
 export function* receivers(world: World): Iterable<Finding> {
   const { endpoints, deliveries, tally } = world.state;
   const last = Array.from(tally.newest).flatMap(([endpointId, { id }]): readonly Last[] => {
@@ -167,7 +170,10 @@ const registeredTwice = ({ id }: EndpointRecord, said: string): Finding => ({
   route: `POST /_sandbox/endpoints/${id}/archive`,
 });
 
-/** Returns a sentence about a recent rotation (A-19), often the cause of a rejected signature, or undefined. */
+/**
+ * Returns a sentence about a recent rotation of the secret (A-19), which often causes rejected signatures. Returns
+ * undefined if there was none.
+ */
 function rotation({ clock, ledger }: World, { previous }: EndpointRecord): string | undefined {
   const now = clock.now();
   if (!previous || now - previous.until > rotationShownMs) return undefined;
