@@ -13,7 +13,7 @@ import parts from "./style/parts.css?raw";
 import setup from "./style/setup.css?raw";
 import viewports from "./style/viewports.css?raw";
 
-/** Creates an asset. Its path contains a hash of the content, so that browsers may cache it. */
+/** Creates an asset. Its path contains a hash of its content, so that browsers may cache it forever. */
 const asset = (extension: string, type: string, content: string) => {
   const hash = createHash("sha256").update(content).digest("base64url").slice(0, 12);
   return { path: `/assets/${hash}.${extension}`, type, content };

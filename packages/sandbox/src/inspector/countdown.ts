@@ -1,6 +1,6 @@
 /**
- * Formats a countdown in milliseconds as `9.2 s`, `12 s`, `5 min 3 s` or `2 h 5 min`. The server uses it to render a
- * countdown, and the script to update it.
+ * Formats the milliseconds left on a countdown as `9.2 s`, `12 s`, `5 min 3 s` or `2 h 5 min`. The server and the
+ * script share this function.
  *
  * @param isStill whether to omit tenths in the last ten seconds. Default: false
  */
@@ -13,6 +13,6 @@ export function countdownText(ms: number, isStill = false): string {
   return hours > 0 ? `${hours} h ${minutes} min` : `${minutes} min ${s % 60} s`;
 }
 
-/** Returns the percentage of the time from `from` to `to` that has passed, from 0 to 100. */
+/** Returns the percentage of the time from `from` to `to` that has passed at `now`, from 0 to 100. */
 export const passedPercent = (now: number, from: number, to: number): number =>
   to <= from ? 100 : Math.min(100, Math.max(0, (100 * (now - from)) / (to - from)));

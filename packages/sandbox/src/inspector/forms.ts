@@ -14,7 +14,10 @@ interface Form<Result> {
   readonly done: string;
   /** Returns the item that the page shows after the action. Default: the current item. */
   readonly follow?: (result: Result) => string | undefined;
-  /** Set to show the result without a redirect, because a redirect's URL must not contain a secret or foreign text. */
+  /**
+   * Set if the page shows the result without a redirect. The URL of a redirect would have to contain the result, but
+   * must not contain secrets or untrusted text.
+   */
   readonly shows?: "secret" | "explanation";
   /** Set to clear the item and the filters, because the records that they refer to may be gone. */
   readonly clears?: true;
@@ -37,7 +40,7 @@ export const forms: { readonly [Name in ActionName]: Form<ResultOf<Name>> } = {
       ...numbers(fields, "times"),
       ...(field(fields, "concurrent") === "" ? {} : { concurrent: true }),
       ...texts(fields, "tamper"),
-      // Browsers submit the line breaks of a text area as CRLF, but the body must have LF.
+      // Browsers submit each line break in a text area as CRLF. In bodies, line breaks are usually LF.
       ...(fields["body"] ? { body: field(fields, "body").replaceAll("\r\n", "\n") } : {}),
     }),
     done: "The delivery is being sent.",
@@ -112,12 +115,12 @@ export const forms: { readonly [Name in ActionName]: Form<ResultOf<Name>> } = {
   reset: { done: "Everything was removed.", clears: true, anchor: "header" },
 };
 
-/** Returns the form of an action whose name is only available at run time. */
+/** Returns the form of any action, with a type that does not depend on the action. */
 export const formOf = (name: ActionName): Form<unknown> => forms[name] as Form<unknown>;
 
 /**
- * Returns the page's state after an action whose result the page does not show. The state selects the item that
- * `follow` returns, if there is one.
+ * Returns the page's state after an action that ends with a redirect. If the form has `clears`, keeps only `refresh`.
+ * Otherwise, selects the item that `follow` returns, if there is one.
  */
 export function stateAfter(
   current: PageState,
@@ -136,7 +139,7 @@ const texts = (fields: Fields, ...names: readonly string[]) =>
     names.map((name) => [name, field(fields, name)]).filter(([, value]) => value !== ""),
   );
 
-/** Returns fields as numbers. Text that is not a number stays as it is, and the action's schema rejects it. */
+/** Returns the named fields as numbers. Omits empty fields. Leaves other text for the action's schema to reject. */
 const numbers = (fields: Fields, ...names: readonly string[]) =>
   Object.fromEntries(
     names

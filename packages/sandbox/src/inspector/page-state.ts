@@ -14,7 +14,7 @@ const fields = z
     attempt: number,
     /** The number of the first attempt on the current page of the attempts table. Default: that of the newest page. */
     from: number,
-    /** Set to show all stored bytes of a body. */
+    /** Set to show all stored bytes of each body. */
     full: z.literal("true"),
     state,
     type,
@@ -28,7 +28,7 @@ const fields = z
   })
   .partial();
 
-/** The state of the page that its URL describes. */
+/** The state of the page, as its URL describes it. */
 export type PageState = Readonly<z.output<typeof fields>>;
 
 /** The parameters that filter the timeline. */

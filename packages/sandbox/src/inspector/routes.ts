@@ -15,11 +15,11 @@ import { createTokens } from "./tokens.js";
 import type { Outcome, View } from "./view.js";
 
 export interface InspectorContext extends Omit<RouteContext, "stream"> {
-  /** Returns the ApiError to respond with, after logging the error if it is a failure of the sandbox. */
+  /** Returns the ApiError to respond with. Logs any error that is not an ApiError, as a failure of the sandbox. */
   readonly refusalOf: (error: unknown) => ApiError;
 }
 
-/** The page's content security policy: content from this origin only, except `data:` images, and no framing. */
+/** The page's content security policy. Allows only content from this origin and `data:` images. Forbids framing. */
 const pagePolicy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types inspector";
 
@@ -59,7 +59,7 @@ export function addInspector(app: Hono, context: InspectorContext): void {
     return show(view);
   });
 
-  /** Runs the action that a form selects. */
+  /** Runs the action of a form. Resolves to the response: a page with the result, or a redirect. */
   const submit = async (c: Context, name: ActionName, fields: Fields, state: PageState) => {
     const form = formOf(name);
     if (needsToken(form) && !tokens.use(field(fields, "token")))
@@ -116,7 +116,7 @@ const show = async (view: View, status = 200) => {
 };
 
 /**
- * Returns an HTML response for the page or its parts. The policy applies to parts too, because no other page may frame
+ * Returns an HTML response for the page or its parts. The policy applies to parts too, so that no other page can frame
  * their forms.
  */
 const document = (html: string, status = 200) =>
@@ -131,7 +131,7 @@ const document = (html: string, status = 200) =>
 
 const wantsPage = (c: Context) => (c.req.header("accept") ?? "").includes("text/html");
 
-/** Returns the text that clients other than browsers receive instead of the page. */
+/** Returns the text for clients that do not accept HTML. */
 function directions(c: Context): string {
   const { origin } = new URL(c.req.url);
   return `The sandbox serves the interface at ${origin}\nOpen ${origin}/ in a browser: the page shows what happened and why.\nThe OpenAPI document is at ${origin}/openapi.json\nThe control routes are at ${origin}/_sandbox/\n`;
@@ -154,7 +154,7 @@ function fieldsOf(request: Request, bytes: Uint8Array): Fields {
 
 const lengthOf = (fields: Fields) => Buffer.byteLength(Object.values(fields).flat().join(""));
 
-/** Returns a result that the page shows without a redirect, because no URL may contain it; undefined for others. */
+/** Returns the outcome of an action whose result the page shows without a redirect, or undefined for other actions. */
 function outcomeOf(action: ActionName, fields: Fields, result: unknown): Outcome | undefined {
   const { shows } = formOf(action);
   if (shows === "explanation")

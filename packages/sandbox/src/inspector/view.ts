@@ -23,12 +23,12 @@ export interface View {
   readonly done?: ActionName | undefined;
   /** Whether the rejected form is no longer on the page. The header then shows the error message. */
   readonly isFormGone?: boolean;
-  /** An id that differs between starts of the sandbox, even if a manual clock has not moved. */
+  /** A random id of this start of the sandbox. The script uses it to detect a restart. */
   readonly instance: string;
   readonly issueToken: () => string;
 }
 
-/** Returns a short hash of the data that a piece of the page shows. Pieces with equal revisions are equal. */
+/** Returns a short hash of the data that a piece of the page shows. The script uses it to detect changes. */
 export const revision = (data: unknown): string =>
   createHash("sha1")
     .update(JSON.stringify(data) ?? "")

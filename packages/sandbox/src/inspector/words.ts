@@ -15,7 +15,10 @@ export const stateShapes = {
   not_sent: "none",
 } as const satisfies Record<(typeof stateWords)[keyof typeof stateWords] | "not_sent", Shape>;
 
-/** Returns a label such as `Not sent`. `waiting` is `Retrying`: nearly all waiting deliveries have already failed. */
+/**
+ * Returns a state's label, such as `Not sent`. The label of `waiting` is `Retrying`, because nearly all waiting
+ * deliveries have already failed once.
+ */
 export const stateLabel = (state: keyof typeof stateShapes): string =>
   state === "waiting" ? "Retrying" : upperFirst(state.replace("_", " "));
 
@@ -39,7 +42,7 @@ interface Result {
 
 const withoutHandler: ReadonlySet<string | undefined> = new Set(["ignored", "duplicate", "parked"]);
 
-/** Whether a receiver with svc-webhooks accepted a delivery without processing it. */
+/** Whether a code is an svc-webhooks outcome of a delivery that was accepted but not processed. */
 export const isUnhandled = ({ code }: Result) => withoutHandler.has(code);
 
 /** Returns the look of an attempt, which determines its icon and its color. */
@@ -109,7 +112,7 @@ export const count = (n: number, one: string, many = `${one}s`): string =>
 
 export const amount = (n: number): string => plural.format(n);
 
-/** Returns a URL without its scheme, in which local receivers rarely differ: `localhost:3000/webhooks`. */
+/** Returns a URL without its scheme, such as `localhost:3000/webhooks`. Local receivers rarely differ in the scheme. */
 export const shortUrl = (url: string): string => url.replace(/^https?:\/\//, "");
 
 export const upperFirst = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

@@ -1,4 +1,4 @@
-/** The page's address, and a number that identifies its current state. */
+/** The parameters of the page's URL, and a counter that identifies outdated responses. */
 export const address = {
   /** The URL's parameters, except `done`, which applies to one response only. */
   query: new URLSearchParams(),

@@ -11,7 +11,7 @@ interface Copied {
   readonly truncated?: boolean;
 }
 
-/** Copies a text, and shows next to `control` whether that succeeded. */
+/** Copies the text that `read` returns, and shows next to `control` whether that succeeded. */
 async function copy(control: HTMLElement, read: () => Copied | Promise<Copied>): Promise<void> {
   const result = document.createElement("span");
   result.className = "copied";
@@ -35,13 +35,13 @@ async function load(address: string): Promise<Response> {
   return response;
 }
 
-/** Loads a body as it was sent. @param place the path of the body in the JSON, such as `response.body` */
+/** Loads a body from a control route. @param place the path of the body in its JSON, such as `response.body` */
 async function loadBody(address: string, place: string): Promise<Copied> {
   const item = await (await load(address)).json();
   return place.split(".").reduce((value, name) => value[name], item);
 }
 
-/** Replaces a piece even though it is in use. Discards its input. */
+/** Discards the input in a piece, and loads the page again, so that the piece is replaced. */
 function showChanged(piece: HTMLElement): Promise<void> {
   for (const form of all<HTMLFormElement>("form", piece)) form.reset();
   dismiss(piece);

@@ -16,7 +16,7 @@ export const the = (selector: string, root?: ParentNode): HTMLElement =>
 
 export const clockText = (ms: number): string => new Date(ms).toISOString().slice(11, 19);
 
-/** Opens the menus that hide an element, and scrolls it into view. */
+/** Opens the menus around the element with this id, if it exists, and scrolls the element into view. */
 export function bring(id: string): void {
   const place = id ? byId(id) : null;
   if (!place) return;

@@ -34,7 +34,7 @@ const keys: Readonly<Record<string, () => void>> = {
 /** The checkbox that turns keyboard shortcuts on and off. */
 export const shortcuts = the("#shortcuts-on") as HTMLInputElement;
 
-/** Removes the focus from a field, and closes the menu around it. */
+/** Removes the focus from an element. If an open menu contains it, closes the menu and focuses the menu's summary. */
 function leave(target: HTMLElement): void {
   const menu = target.closest<HTMLDetailsElement>("details[open]");
   target.blur();

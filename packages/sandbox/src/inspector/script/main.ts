@@ -1,5 +1,5 @@
 /*
- * Keeps the page up to date without reloads. The server renders everything: the script fetches the same
+ * Keeps the page up to date without reloads. The server renders the content: the script fetches the same
  * page, or parts of it, and replaces the pieces whose revision has changed.
  */
 
@@ -52,7 +52,7 @@ scheme.addEventListener("change", () => {
   stored(() => localStorage.setItem("scheme", scheme.value));
 });
 
-// Browsers open at most six connections to a host, so a hidden tab closes its stream.
+// Browsers open at most six HTTP/1.1 connections to a host, so a hidden tab closes its stream.
 document.addEventListener("visibilitychange", () => {
   if (document.hidden) disconnect();
   else connect();

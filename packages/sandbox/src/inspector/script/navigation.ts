@@ -5,7 +5,7 @@ import { load } from "./requests.js";
 import { say } from "./say.js";
 import { showPage } from "./show.js";
 
-/** Navigates to another state of the page. */
+/** Loads and shows the state of the page that the URL `target` describes. */
 export async function go(target: string): Promise<void> {
   const { search, hash } = new URL(target, location.href);
   address.generation += 1;
@@ -37,7 +37,7 @@ export async function submit(form: HTMLFormElement, submitter: HTMLElement | nul
   const isRefused = outcome.matches(".refused");
   if (!isRefused) form.reset();
   showPage(next);
-  // If other fields in the form's piece are in use, the piece was not replaced, so the old form needs the refusal.
+  // If the new page does not contain the form, the refusal is in its header, outside all pieces, and not shown yet.
   if (isRefused && next.contains(outcome)) form.append(outcome);
   const menu = form.closest<HTMLDetailsElement>(".menu");
   if (!isRefused && menu) menu.open = false;

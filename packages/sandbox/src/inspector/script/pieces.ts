@@ -85,7 +85,7 @@ export function replace(old: HTMLElement, fresh: HTMLElement): void {
   keepFocus();
 }
 
-/** Inserts a new piece at its place in the server's HTML. */
+/** Inserts a new piece after its nearest preceding sibling that the page also contains, or else first in its parent. */
 export function insert(piece: HTMLElement): void {
   let sibling = piece.previousElementSibling;
   while (sibling && !(sibling.id && byId(sibling.id))) sibling = sibling.previousElementSibling;
@@ -94,14 +94,14 @@ export function insert(piece: HTMLElement): void {
   enliven(piece);
 }
 
-/** Allows a piece to be replaced, even if it is in use or shows the result of an action. */
+/** Lets the next update replace a piece that is kept or shows a result, unless the user has changed its fields. */
 export function dismiss(piece: HTMLElement): void {
   delete piece.dataset.keep;
   piece.dataset.rev = "";
   resultIn(piece)?.remove();
 }
 
-/** Adds a button with which the user can replace a piece in use. */
+/** Adds a button that replaces a piece in use, if the piece does not have one yet. */
 export function offer(piece: HTMLElement): void {
   if (find(".stale", piece)) return;
   const button = document.createElement("button");

@@ -3,14 +3,14 @@ import { showConnected, showLost } from "./live.js";
 
 interface TrustedTypes {
   /**
-   * Creates a policy. Its `createHTML` returns trusted HTML, but is typed as returning a string, which the types of the
-   * DOM require.
+   * Creates a policy. Its `createHTML` returns a `TrustedHTML` object, but its return type is `string`, because the
+   * types of the DOM accept only strings.
    */
   createPolicy(name: string, rules: { createHTML: (html: string) => string }): typeof rules;
 }
 
 const { trustedTypes } = globalThis as { readonly trustedTypes?: TrustedTypes };
-/** A policy that trusts the HTML of this server. */
+/** A policy that trusts all HTML. Only responses of this server are passed to it. */
 const policy = trustedTypes?.createPolicy("inspector", { createHTML: (html) => html });
 
 /** The value of `performance.now()` when the last response was complete. */

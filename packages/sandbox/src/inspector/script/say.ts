@@ -5,7 +5,10 @@ let timer = 0;
 let sentence = "";
 let rank = 0;
 
-/** Announces at most one sentence every five seconds to screen readers: the most important one. */
+/**
+ * Announces a sentence to screen readers, at most one every five seconds. Of the sentences that wait meanwhile,
+ * announces only the most important one, or the newest of equally important ones.
+ */
 export function say(text: string | null | undefined, importance: number): void {
   if (!text || (sentence && rank > importance)) return;
   sentence = text;

@@ -8,7 +8,8 @@ import { countRows, merge, newer } from "./timeline.js";
 const pieces = (root?: ParentNode): HTMLElement[] => all("[data-rev]:not(#calls > li)", root);
 
 /**
- * Replaces the pieces whose revision has changed.
+ * Replaces the pieces whose revision has changed, inserts new ones, and removes those that no longer exist. Pieces in
+ * use stay. If they have changed, they get a button that replaces them.
  *
  * @param next the page, or parts of it
  * @param asked the ids of the calls that were requested; undefined if a page of calls was requested
@@ -44,7 +45,7 @@ function showPiece(old: HTMLElement | null, piece: HTMLElement, isPage: boolean)
   const wasResult = resultIn(old);
   // The result of an action stays until a whole page is shown, after the next action or navigation.
   if (!isChanged && !isResult && !(isPage && wasResult)) return;
-  // A response with parts lacks the notice of the last action, so the notice stays. A filter in use stays too.
+  // A response with only parts lacks the notice of the last action, so the old notice stays. A filter in use stays too.
   if (piece.id === "notice" && !isPage) return;
   if (piece.id === "filter" && old.contains(document.activeElement)) return;
   if (isResult || !(mustStay(old) || (wasResult && !isPage))) replace(old, piece);

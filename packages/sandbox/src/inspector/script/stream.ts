@@ -35,7 +35,7 @@ export function connect(): void {
   stream.addEventListener("resync", ({ lastEventId }) => {
     position = lastEventId;
     newer.clear();
-    // The list belongs to another epoch, and its items may no longer exist, so the next response replaces it.
+    // Some changes are unknown, and items of the list may no longer exist, so the next response replaces the list.
     the("#calls").dataset.scope = "";
     void ask({ whole: true });
   });

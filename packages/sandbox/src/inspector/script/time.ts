@@ -16,9 +16,9 @@ export function setClock(element: HTMLElement | null): void {
 }
 
 /**
- * Updates the clock and countdowns: every second, or ten times a second while a countdown in view is in its last ten
- * seconds, unless the user prefers reduced motion. If the clock stands still or the tab is hidden, updates them only
- * once.
+ * Updates the clock, the progress bars and the countdowns in view, now and then every second. While a countdown in view
+ * has less than ten real seconds left, updates them every 100 ms, unless the user prefers reduced motion. If the clock
+ * stands still or the tab is hidden, updates them only now.
  */
 export function tick(): void {
   clearTimeout(timer);

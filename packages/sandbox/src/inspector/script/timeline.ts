@@ -17,7 +17,7 @@ export const newer = new Set<string>();
 const timeOf = (row: Element): string => row.querySelector("time")?.dateTime ?? "";
 
 /**
- * Replaces, adds and removes rows to match the server's list, and records the calls that it does not show in `newer`.
+ * Replaces, adds and removes rows to match the server's list. Adds to `newer` the ids of new calls that are not shown.
  *
  * @param fresh the list as the server has rendered it
  * @param asked the ids of the calls that were requested; undefined if a page of calls was requested
@@ -33,7 +33,7 @@ export function merge(fresh: HTMLElement, asked?: ReadonlySet<string>): void {
       list.getBoundingClientRect().top >= 0);
   const received = rows(next);
   const last = byId("older", next) ? (received.at(-1)?.id ?? "") : "";
-  // If the last row of the new page is not shown, all shown rows are older, and the page replaces them.
+  // If the last row of the new page is not shown yet, all shown rows are older than it, so the new page replaces them.
   if (!asked && isAtTop && last && !byId(last)) return replace(list, fresh);
   const ids = new Set(received.map(({ id }) => id));
   // Rows are added oldest first, so that calls with equal times, as on a manual clock, end up newest first.
@@ -77,7 +77,7 @@ export function countRows(): void {
   older.href = `/?${query}#timeline`;
 }
 
-/** Appends the server's next page of calls. */
+/** Appends the next page of older calls. Removes the newest rows if there are more than {@link mostRows}. */
 export async function showOlder(): Promise<void> {
   const link = the("#older") as HTMLAnchorElement;
   if (link.ariaBusy) return;

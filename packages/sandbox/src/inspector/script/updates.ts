@@ -8,7 +8,7 @@ import { show } from "./show.js";
 let wanted = { whole: false, setup: false, calls: new Set<string>() };
 let isAsking = false;
 
-/** The maximum number of calls that are requested by id. If more have changed, a whole page is requested. */
+/** The maximum number of calls that are requested by id. If more have changed, a whole page of calls is requested. */
 const mostNamed = 30;
 
 interface Changes {
@@ -17,7 +17,7 @@ interface Changes {
   readonly calls?: readonly string[];
 }
 
-/** Loads and shows the parts of the page that have changed. */
+/** Loads and shows changed parts of the page. If a request is already running, leaves the changes to the next one. */
 export async function ask({ whole = false, setup = false, calls = [] }: Changes): Promise<void> {
   wanted.whole ||= whole;
   wanted.setup ||= setup;
@@ -48,8 +48,8 @@ async function askOnce(): Promise<boolean> {
   }
   if (generation === address.generation) show(next, named);
   else wanted.whole = true;
-  // Waits four times as long as the update took, so that a burst of changes leaves time for the user. Reading the
-  // height forces the layout, so that its time is included.
+  // Waits four times as long as the update took, so that the page responds to the user during a burst of changes.
+  // Reading the height forces the layout, so that its time is included.
   const took = the("#calls").offsetHeight && performance.now() - loadedAt;
   await new Promise((resolve) => setTimeout(resolve, 50 + 4 * took));
   return true;

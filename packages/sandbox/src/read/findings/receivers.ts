@@ -7,7 +7,7 @@ import { isGenuine } from "../../state/tally.js";
 import type { Finding } from "./finding.js";
 import { receiverCode } from "../shapes.js";
 
-/** The response time from which a receiver counts as slow, in milliseconds. The time limits of many senders are similar. */
+/** The response time from which a receiver counts as slow, in milliseconds. Some senders already time out by then. */
 const slowMs = 5_000;
 
 /** How long findings mention a rotation after the new secret applies, in milliseconds of the sandbox's clock. */

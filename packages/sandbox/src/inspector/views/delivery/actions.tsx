@@ -32,7 +32,7 @@ export const Actions = ({ view, delivery, attempt }: ActionsProps) => {
             <label>
               Edited body (signed again and sent as a new delivery)
               <textarea name="body" rows={8} spellcheck={false} required>
-                {/* HTML parsers remove a text area's first line break, so an extra one protects the text's. */}
+                {/* HTML parsers remove a line break at the start of a text area, so the text follows an extra one. */}
                 {`\n${typed(view, "send", edit, "body", text)}`}
               </textarea>
             </label>

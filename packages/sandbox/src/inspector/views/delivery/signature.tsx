@@ -80,7 +80,7 @@ export const Signature = ({ view, delivery, attempt }: AttemptProps) => {
 
 interface ExplainedProps {
   readonly explanation: Explanation;
-  /** The length of the body that was sent. */
+  /** The length of the body that was sent, in bytes. */
   readonly bytes: number;
 }
 

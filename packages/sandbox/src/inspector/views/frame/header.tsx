@@ -67,7 +67,7 @@ const Clock = ({ view }: { view: View }) => {
   const clock = clockShape(view.service);
   const { mode, offset_ms: offset, next_due: due } = clock;
   const speed = mode === "real" ? 1 : mode === "manual" ? 0 : clock.speed;
-  // The revision contains the time only if it stands still, because a running clock would change it on every render.
+  // Only a clock that stands still has its time in the revision: a running clock has another time in each render.
   const still = mode === "manual" ? clock.now : undefined;
   const words = [
     mode === "accelerated" ? `${mode}, ${speed} times` : mode,
@@ -110,13 +110,13 @@ const Clock = ({ view }: { view: View }) => {
   );
 };
 
-/** Returns the rest of a sentence about a restart: which data the sandbox has kept. */
+/** Returns the end of a sentence about a restart, such as `2 deliveries resumed`. */
 const keptText = ({ overview: { is_kept: isKept, counts } }: View) =>
   isKept
     ? `${count(counts.waiting, "delivery", "deliveries")} resumed`
     : "without the earlier data (to keep it, start the sandbox with --data)";
 
-/** The result of the last action and, without the script, links that keep the page up to date. */
+/** The result of the last action and, without the script, links that reload the page. */
 const Notice = ({ view: { state, done, outcome, isFormGone } }: { view: View }) => (
   <>
     {isFormGone && outcome?.kind === "refused" && <Refusal message={outcome.message} />}

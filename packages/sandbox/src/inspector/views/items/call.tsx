@@ -10,7 +10,7 @@ import { Id, Ids, ItemLink } from "../parts/trail.js";
 
 type Call = ReturnType<typeof callDetail>;
 
-/** A request to the interface, and its response. */
+/** A call: its effects, its response and its request. */
 export const CallDetail = ({ view, call }: { view: View; call: Call }) => {
   const { request, response, send, events, notes } = call;
   const all = href(view.state, { full: "true" }, "detail");

@@ -11,7 +11,7 @@ interface MissingProps {
   readonly error: ApiError;
 }
 
-/** Lists the possible reasons why an item is not stored. */
+/** Lists the possible reasons why an item is not stored. For an error other than a 404, shows its message instead. */
 export const Missing = ({ view: { state, overview }, id, error }: MissingProps) => {
   const {
     dropped,

@@ -122,7 +122,10 @@ export const Mail = ({ view, send }: SendProps) => {
 
 const mostLinks = 50;
 
-/** Returns the targets of an email's first {@link mostLinks} links as text, because the frame does not follow links. */
+/**
+ * Returns the first {@link mostLinks} different `href` values in the first 262,144 characters of an email's HTML. They
+ * are shown as text, because the frame does not follow links.
+ */
 function linksOf({ service }: View, { id, html: part }: Send): readonly string[] {
   const html = part ? mailPart(service, id, "html").slice(0, 262_144) : "";
   const matches = html.matchAll(

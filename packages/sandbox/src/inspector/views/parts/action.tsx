@@ -81,7 +81,7 @@ export const Refusal = ({ message }: { message: string }) => (
   </p>
 );
 
-/** Whether the rejected form has this action and these hidden fields. */
+/** Whether a form was rejected that has this action and these hidden fields. */
 export const isRefused = ({ outcome }: View, name: ActionName, fixed: Fixed): boolean =>
   outcome?.kind === "refused" &&
   outcome.action === name &&

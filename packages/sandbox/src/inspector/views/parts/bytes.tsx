@@ -77,8 +77,8 @@ export const Bytes = ({ body, label, all, from, place }: BytesProps) => (
 );
 
 /**
- * A JSON body with a line for each member. Renders nothing if the body already has this form or is not a JSON object or
- * array, and a note if the result would be too long.
+ * A JSON body with a line for each member. Renders nothing if the body already has this form, or is not a JSON object
+ * or array. If the result would be too long, renders a note instead.
  */
 const Indented = ({ of, label }: { of: string; label: string }) => {
   const indented = indentJson(of);

@@ -55,8 +55,8 @@ interface CopyBodyProps {
 }
 
 /**
- * A button that copies a body exactly. The script fetches the body, because an attribute of the page must not contain
- * its invisible characters. It also shows the button, if the browser can copy.
+ * A button that copies a body exactly. The script fetches the body, because the page must not contain the body's
+ * invisible characters. The script also shows the button, if the browser can copy.
  */
 export const CopyBody = ({ of, from, place }: CopyBodyProps) => (
   <button

@@ -46,7 +46,7 @@ export const Part = ({
   </Piece>
 );
 
-/** A panel of the set-up. @param keep whether updates must not replace its content */
+/** A panel of the set-up. @param keep whether updates must not replace the panel */
 export const Panel = ({
   id,
   data,

@@ -18,7 +18,7 @@ interface Run {
 /** The maximum number of chips for past attempts in a track. The delivery's details contain the earlier attempts. */
 const mostChips = 12;
 
-/** Groups consecutive manual attempts with the same result into runs. Every other attempt is a run by itself. */
+/** Groups consecutive manual attempts with equal results and tampering. Every other attempt is a run by itself. */
 function runsOf(attempts: readonly Attempt[]): readonly Run[] {
   const runs: Run[] = [];
   for (const attempt of attempts) {
@@ -34,7 +34,7 @@ function runsOf(attempts: readonly Attempt[]): readonly Run[] {
   return runs;
 }
 
-/** The attempts of a delivery, oldest first, followed by the next attempt. */
+/** The latest attempts of a delivery, oldest first, followed by the next or the running attempt. */
 export const Track = ({ view, delivery }: { view: View; delivery: Delivery }) => {
   const { id, state, next } = delivery;
   const all = runsOf(delivery.attempts);

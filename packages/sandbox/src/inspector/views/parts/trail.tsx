@@ -9,7 +9,7 @@ export interface Step {
   readonly text: string;
 }
 
-/** The causes of an item, first cause first, followed by the item itself. */
+/** The causes of an item, earliest first, followed by the item itself. */
 export const Trail = ({ view, steps }: { view: View; steps: readonly Step[] }) => (
   <ol class="trail" aria-label="Came from">
     {steps.map(({ id, text }) => (
@@ -34,7 +34,7 @@ export const Id = ({ of, name }: { of: string; name: string }) => (
   </span>
 );
 
-/** Returns the steps from the call to an item, as far as they are stored. */
+/** Returns the steps of a trail for the call and the send that caused an item, if they are still stored. */
 export function stepsOf(view: View, callId: string, sendId: string | undefined): readonly Step[] {
   const { call, send } = causesOf(view.service, callId, sendId);
   return [

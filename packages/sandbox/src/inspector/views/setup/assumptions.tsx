@@ -48,7 +48,7 @@ interface GroupProps {
   readonly rows: readonly AssumptionState[];
 }
 
-/** A group of assumptions. It is folded, because users do not need the assumptions at first. */
+/** A group of assumptions, folded unless a change to one of them was rejected. */
 const Group = ({ view, id: group, title, rows }: GroupProps) =>
   rows.length === 0 ? null : (
     <details id={group} open={rows.some(({ id }) => isRefused(view, "set-assumption", { id }))}>

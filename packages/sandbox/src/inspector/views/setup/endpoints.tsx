@@ -29,7 +29,7 @@ export const Endpoints = ({ view }: { view: View }) => {
       data={[all, typesOf(view)]}
       title="Endpoints"
       note={`${active.length} active${archived.length > 0 ? `, ${archived.length} archived` : ""}`}
-      // A secret is shown only once, so no other change may remove it.
+      // A secret is shown only once, so no update may remove it.
       keep={secret !== undefined}
     >
       {secret && <Secret view={view} id={secret.id} secret={secret.secret} />}
@@ -97,7 +97,7 @@ interface NewEndpointProps {
   readonly label: string;
 }
 
-/** The form for a new endpoint, filled with the usual values for a first endpoint. */
+/** The form for a new endpoint, with default values that suit a first endpoint. */
 export const NewEndpoint = ({ view, place, label }: NewEndpointProps) => {
   const types = typesOf(view);
   const chosen = allTyped(view, "create-endpoint", { place }, "type", types);

@@ -10,7 +10,7 @@ export const Recording = ({ view }: { view: View }) => {
   return (
     <Panel
       id="recording"
-      // The number of steps is left out: it changes with each request, and an update would replace a half-typed name.
+      // Omits the number of steps: it changes with each request, and updates would disturb a user who types a name.
       data={[recording?.state, recording?.name]}
       title="Scenario"
       note={isOn ? "recording" : "records your steps as a file"}

@@ -9,7 +9,7 @@ import { Endpoints } from "./endpoints.js";
 import { Faults } from "./faults.js";
 import { Recording } from "./recording.js";
 
-/** The set-up: endpoints, faults, assumptions and domains, which explain the timeline, and the stored state. */
+/** The set-up: endpoints, faults, assumptions, domains, checkpoints, the recording and the reset. */
 export const Setup = ({ view }: { view: View }) => (
   <aside class="rail" id="setup" aria-label="Set-up">
     <Endpoints view={view} />

@@ -164,7 +164,7 @@ interface EventNameProps {
   readonly type: string;
   readonly after: string;
   readonly delivery?: Delivery;
-  /** Whether the event was delivered to another endpoint with the same URL. */
+  /** Whether the event has another delivery to the same URL. */
   readonly isAmbiguous?: boolean;
 }
 

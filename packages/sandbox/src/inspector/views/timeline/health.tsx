@@ -55,7 +55,7 @@ const Findings = ({ state, of }: { state: PageState; of: readonly Finding[] }) =
   </ul>
 );
 
-/** A finding's problem and its cause. The first sentence names the problem, and is bold. */
+/** A finding's problem and its cause. The first sentence, which names the problem, is bold. */
 const Sentences = ({ of }: { of: string }) => {
   const end = of.search(/\.(?: |$)/) + 1;
   return (
@@ -74,7 +74,7 @@ function placeOf(state: PageState, { route, item }: Finding): string {
   if (delivery !== undefined) {
     const [, n] = /^\/attempts\/(\d+)/.exec(rest) ?? [];
     const href = itemHref(state, delivery, n === undefined ? undefined : Number(n));
-    // The link leads to the part that the finding concerns, which is further down in the item.
+    // If the finding concerns an attempt, the link leads to a part of its details, which are further down the page.
     const place = rest.endsWith("/explain")
       ? "#signature"
       : n === undefined

@@ -82,7 +82,7 @@ export const Timeline = ({ view, page, calls }: TimelineProps) => {
   );
 };
 
-/** Whether the filter hides the newest call, which a developer may be waiting for. */
+/** Whether the page shows calls, but the filter hides the newest one. The developer may be waiting for that call. */
 function hidesNewest({ service, state }: View, { data }: TimelineProps["page"]): boolean {
   if (data.length === 0 || !hasFilter(state) || state.before !== undefined) return false;
   const { reads = "false" } = state;
