@@ -3,7 +3,7 @@ import { resumeWork } from "../service/resume.js";
 import type { Service } from "../service/service.js";
 import type { CheckpointRecord } from "../state/table.js";
 
-/** The maximum number of checkpoints. Each may need as much memory as the records themselves. */
+/** The maximum number of checkpoints. Each may need as much memory as all current records. */
 const mostCheckpoints = 5;
 
 /**

@@ -56,7 +56,7 @@ const betweenMs = 100;
  */
 interface Client {
   state: "ready" | "reading" | "stalled";
-  /** The position up to which the client's messages contain all changes. */
+  /** The position up to which the client was sent all changes. */
   position: Position;
   readonly controller: ReadableStreamDefaultController<Uint8Array>;
 }
@@ -171,7 +171,7 @@ export function createStream(options: StreamOptions): Stream {
   const flush = () => {
     flushing = undefined;
     lastFlush = realNow();
-    /** The messages by the clients' previous position: clients at the same position receive the same message. */
+    /** The message for each previous position. Clients at the same position receive the same message. */
     const messages = new Map<string, Uint8Array>();
     for (const client of clients.all) {
       const { position } = client;

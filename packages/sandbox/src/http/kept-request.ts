@@ -76,7 +76,7 @@ function keptRequest(
   };
 }
 
-/** Whether a text has the format of an API key, or its hash is in A-23, which stores only the hashes of its keys. */
+/** Whether a text is long enough to be masked, and has the format of an API key or a hash that A-23 lists. */
 const isKey = (text: string, rule: AccountRule) =>
   text.length >= shortest &&
   (/^svc_(?:live|test)_/.test(text) ||

@@ -9,7 +9,7 @@ export const tooLarge = (limit: number) =>
 
 /**
  * Reads a request body.
- * @throws ApiError 413 if it has more than `limit` bytes, 400 if the connection closes before it is complete
+ * @throws ApiError 413 if it has more than `limit` bytes, 400 if the connection closes before the end of the body
  */
 export async function readBody(request: Request, limit: number): Promise<Uint8Array> {
   if (Number(request.headers.get("content-length") ?? 0) > limit) throw tooLarge(limit);

@@ -40,7 +40,7 @@ export const forms: { readonly [Name in ActionName]: Form<ResultOf<Name>> } = {
       ...numbers(fields, "times"),
       ...(field(fields, "concurrent") === "" ? {} : { concurrent: true }),
       ...texts(fields, "tamper"),
-      // Browsers submit each line break in a text area as CRLF. In bodies, line breaks are usually LF.
+      // Browsers submit each line break in a text area as CRLF, so this restores the LF of the body.
       ...(fields["body"] ? { body: field(fields, "body").replaceAll("\r\n", "\n") } : {}),
     }),
     done: "The delivery is being sent.",
@@ -139,7 +139,7 @@ const texts = (fields: Fields, ...names: readonly string[]) =>
     names.map((name) => [name, field(fields, name)]).filter(([, value]) => value !== ""),
   );
 
-/** Returns the named fields as numbers. Omits empty fields. Leaves other text for the action's schema to reject. */
+/** Returns the named fields that are not empty, as numbers. Keeps other text, which the action's schema rejects. */
 const numbers = (fields: Fields, ...names: readonly string[]) =>
   Object.fromEntries(
     names

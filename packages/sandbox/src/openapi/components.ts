@@ -18,8 +18,8 @@ export const parameter = (
 });
 
 /**
- * Creates a converter from zod schemas to JSON schemas. Nested schemas with an id become components, to which the other
- * schemas refer.
+ * Creates a converter from zod schemas to JSON schemas. A schema with an id becomes a component, and each use of it
+ * becomes a reference.
  */
 export function createComponents() {
   const schemas: Record<string, JsonSchema> = {};

@@ -18,7 +18,7 @@ const problem = { type: z.string(), title: z.string(), status: z.int(), detail: 
 
 const described = { id: "Error", "x-assumption": "A-11" };
 
-/** The schemas of the body of an error, by the word of A-11 that selects them. */
+/** The schemas of an error body, by the word of A-11 that selects them. */
 const shapes = {
   nested: z.object({ error: z.object({ ...facts, message: z.string() }) }).meta(described),
   flat: z.object({ ...facts, message: z.string() }).meta(described),

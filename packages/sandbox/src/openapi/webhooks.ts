@@ -6,7 +6,7 @@ import { parameter, type Components } from "./components.js";
 
 const identifier = z.string().min(1);
 
-/** The schemas of a delivery's own headers, by name. */
+/** The schemas of a delivery's headers, by name. */
 const deliveryHeaders = {
   "X-SVC-Signature": z
     .string()

@@ -10,14 +10,14 @@ export interface CurlRequest {
 
 /**
  * The maximum size of a body that is passed as an argument, in bytes. Linux limits one argument to 128 KiB
- * (`MAX_ARG_STRLEN`). A larger body comes from `printf`, which is built into the shell and has no such limit.
+ * (`MAX_ARG_STRLEN`). A larger body is piped from `printf`, which is built into the shell and has no such limit.
  */
 const longestArgument = 100_000;
 
 /**
  * Returns a curl command that sends these headers and exactly these bytes, quoted for a POSIX shell.
  *
- * @throws ApiError 409 for a header with a line break, which curl would send as two headers, or with a NUL character
+ * @throws ApiError 409 for a header that contains a line break, which curl would send as two headers, or a NUL
  */
 export function curlCommand({ url, headers, body }: CurlRequest): string {
   // `Accept:` and `Expect:` stop curl from adding its own headers of these names.

@@ -94,7 +94,7 @@ function matchesFilter(world: World, call: CallRecord, query: TimelineQuery): bo
 /** The minimum length of a text to search for in ids and keys. A shorter text would match many random ids. */
 const shortestIdPart = 5;
 
-/** The lower-case texts of one call in which a search looks for its text. */
+/** The lower-case texts of a call, in which a search looks for the query's text. */
 interface Words {
   readonly revision: number;
   readonly ids: string;
@@ -151,7 +151,7 @@ function wordsOf(world: World, call: CallRecord): Words {
   return entry;
 }
 
-/** Joins texts in lower case with NUL characters. A search text usually has none, so no match spans two texts. */
+/** Joins texts in lower case, separated by NUL. A query's text usually contains no NUL, so no match spans two texts. */
 const joined = (parts: readonly (string | undefined)[]): string =>
   parts
     .filter((part) => part !== undefined)

@@ -8,8 +8,8 @@ import { hint, maybe } from "./shapes.js";
 /** The secret that signed an attempt, and the keys that a receiver of the endpoint may use. */
 interface Signer {
   /**
-   * If no stored secret matches: undefined for an untampered attempt, whose secret is no longer stored after two
-   * rotations, and the current secret for a tampered attempt.
+   * The current secret if a tampered signature matches no stored secret. Undefined if an untampered one matches none,
+   * because its secret has been rotated more than once since.
    */
   readonly secret: string | undefined;
   /** The key that signed the attempt, if it is known, followed by the current secret's key. */

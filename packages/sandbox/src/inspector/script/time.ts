@@ -16,9 +16,9 @@ export function setClock(element: HTMLElement | null): void {
 }
 
 /**
- * Updates the clock, the progress bars and the countdowns in view, now and then every second. While a countdown in view
- * has less than ten real seconds left, updates them every 100 ms, unless the user prefers reduced motion. If the clock
- * stands still or the tab is hidden, updates them only now.
+ * Updates the clock, the progress bars and the countdowns in view, and schedules the next update in a second. Schedules
+ * it in 100 ms if a countdown in view has less than ten real seconds left and the user does not prefer reduced motion.
+ * Schedules none if the clock stands still or the tab is hidden.
  */
 export function tick(): void {
   clearTimeout(timer);

@@ -25,7 +25,7 @@ const recent = 200;
 const order = ["error", "warning", "info"];
 
 /**
- * The codes for which only the worst finding is returned, because findings with such a code usually have one cause.
+ * The codes for which only the worst finding is returned. All findings with such a code usually have the same cause.
  */
 const single: ReadonlySet<FindingCode> = new Set([
   "no_endpoint",
@@ -98,7 +98,10 @@ function* rejectedCalls({ state }: World, stray: Stray | undefined): Iterable<Fi
   }
 }
 
-/** Yields a finding for the newest event of each account and type, if it went to no endpoint and still would. */
+/**
+ * Yields a finding for the newest event of each account and type, if the event went to no endpoint and would go to none
+ * now.
+ */
 function* unsentEvents(world: World): Iterable<Finding> {
   const seen = new Set<string>();
   for (const event of newest(world.state.events)) {

@@ -23,8 +23,8 @@ interface Last {
 }
 
 /**
- * Yields a finding for each active endpoint whose newest genuine attempt failed, was ignored by the receiver, or was
- * slow. The newest attempt comes first.
+ * Yields a finding for each active endpoint whose newest genuine attempt failed, was slow, or ended with the receiver's
+ * outcome `ignored`. The newest attempt comes first.
  */
 export function* receivers(world: World): Iterable<Finding> {
   const { endpoints, deliveries, tally } = world.state;

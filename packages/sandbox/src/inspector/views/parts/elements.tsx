@@ -7,7 +7,7 @@ interface IconProps {
   readonly class?: string | undefined;
 }
 
-/** An icon of the page's sprite. Screen readers ignore it, because the text next to it has the same meaning. */
+/** An icon of the page's sprite. It is hidden from screen readers, because the text next to it has the same meaning. */
 export const Icon = ({ of, class: name }: IconProps) => (
   <svg aria-hidden="true" class={name}>
     <use href={`#i-${of}`} />
