@@ -1,5 +1,5 @@
 import { createReceiver, type Receiver } from "@svc-webhooks/core";
-import { senders, type SenderName } from "@svc-webhooks/schemes/senders";
+import { senders, splitAtSignature, type SenderName } from "@svc-webhooks/schemes/senders";
 import { schemesUnderTest } from "@svc-webhooks/kit/schemes";
 import { describe, expect, test } from "vitest";
 import {
@@ -9,6 +9,7 @@ import {
   tamper,
   type SignedDelivery,
 } from "../src/index.js";
+import { receiverForgeries, type Sending } from "../src/forgeries.js";
 
 type Change = (delivery: SignedDelivery) => SignedDelivery | Promise<SignedDelivery>;
 
@@ -47,6 +48,26 @@ describe.each(await schemesUnderTest())("$name", ({ name, scheme, secret, signin
     const { headers } = await signed();
     expect(form.header).toBe(scheme.headers[0]);
     expect(headers[form.header]).toContain(form.prefix);
+  });
+
+  test("a signature with one wrong digit never has the same bytes", async () => {
+    const wrong = receiverForgeries(senders[name]).filter(([, title]) =>
+      /digit (?:in|is)/.test(title),
+    );
+    expect(wrong).toHaveLength(4);
+    // The last digit of base64 has 4 or 16 forms.
+    for (let n = 0; n < 40; n += 1) {
+      const delivery = await signed({ n });
+      const bytesOf = (headers: Sending["headers"]) =>
+        Buffer.from(
+          splitAtSignature(String(headers?.[form.header]), form.prefix)[1],
+          form.encoding,
+        );
+      for (const [, , change] of wrong) {
+        const forged = await change(delivery, secret);
+        expect(bytesOf(forged?.headers)).not.toEqual(bytesOf(delivery.headers));
+      }
+    }
   });
 
   test.each<readonly [string, Change, string]>([

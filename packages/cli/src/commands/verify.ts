@@ -108,10 +108,10 @@ async function verifySignature(
   { json, options: { explain: isAsked }, note, show }: VerifyContext,
 ): Promise<ExitCode> {
   const signature = headerOf(headers, headerNames.signature);
-  const spoilt = spoiltSecret(secret);
-  if (spoilt) {
-    const line = [paint("red", "Not genuine."), ` ${spoilt.cause} ${spoilt.fix}`];
-    show({ ok: false, mistake: spoilt.id }, [line]);
+  const damaged = damagedSecret(secret);
+  if (damaged) {
+    const line = [paint("red", "Not genuine."), ` ${damaged.cause} ${damaged.fix}`];
+    show({ ok: false, mistake: damaged.id }, [line]);
     return 1;
   }
   const verdict = await verdictOf(body, signature, secret);
@@ -140,7 +140,7 @@ const upperCase =
  * Returns the mistake in a secret that has white space or quotes around it, which receivers refuse. Returns undefined
  * for any other secret.
  */
-function spoiltSecret(secret: string): Mistake | undefined {
+function damagedSecret(secret: string): Mistake | undefined {
   if (secret.trim() !== secret) {
     return {
       id: "secret_space",

@@ -151,8 +151,7 @@ export async function search(
   const bodies = [exact];
   const seen = new Set(isSmall ? [toBinary(body)] : []);
   for (const variant of variants) {
-    // Lets other work run before each variant, because not only hashing but also building a variant of a large body is
-    // slow.
+    // Lets other work run before each variant: building a variant of a large body is slow, and so is hashing it.
     if (!isSmall) await turn();
     if (!variant) continue;
     if (isSmall) {

@@ -73,8 +73,10 @@ const withWrongDigit = (name: string, share: number): Forgery =>
   withDigits(name, (digits) => {
     const { length } = digits.replace(/=+$/, "");
     const index = Math.min(Math.floor(length * share), length - 1);
-    // Replaces 0 with 8, not with 1: at the end of base64, 0 and 1 may differ only in bits that belong to no byte.
-    return digits.slice(0, index) + (digits[index] === "0" ? "8" : "0") + digits.slice(index + 1);
+    // The new digit is hexadecimal, and in base64 it differs in its first two bits: at the end, the others may belong to
+    // no byte.
+    const digit = /[w-z0-9+/_-]/.test(digits[index] ?? "") ? "a" : "0";
+    return digits.slice(0, index) + digit + digits.slice(index + 1);
   });
 
 /** Cases with forgeries that a stranger can create, with or without a captured genuine delivery. */
