@@ -29,7 +29,7 @@ export interface Race {
   readonly bars: readonly Bar[];
 }
 
-/** The races of one process. */
+/** The result of one section of the benchmark: its races. Each section runs in a process of its own. */
 export interface Section {
   readonly title: string;
   readonly races: readonly Race[];

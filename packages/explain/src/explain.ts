@@ -44,7 +44,7 @@ export interface Explanation {
    * the cause. `unknown`: no mistake that was checked produces this value.
    */
   readonly verdict: "same" | "known_mistake" | "unknown";
-  /** The cause. Present if the verdict is `known_mistake`. */
+  /** The mistake, with its cause and its fix. Present if the verdict is `known_mistake`. */
   readonly mistake?: Mistake;
   /** The next step, with the values to compare. Present if the verdict is `unknown`. */
   readonly next_step?: string;

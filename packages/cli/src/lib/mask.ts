@@ -24,7 +24,7 @@ const patterns = [
 ] as const;
 
 /**
- * Masks the secrets that {@link conceal} has registered, and texts that look like a signing secret or an API key: a
+ * Masks the secrets that `conceal` has registered, and texts that look like a signing secret or an API key: a
  * known prefix and at least four characters, including any punctuation directly after them.
  *
  * @param revealed a secret that is not masked, because printing it is the command's purpose
