@@ -20,16 +20,30 @@ export interface Child {
   readonly port: number;
 }
 
-/** Starts a process with these settings, and awaits its first message, which is its port. */
-export async function startChild(script: string, settings: object): Promise<Child> {
+/**
+ * Starts a process with these settings, and awaits its first message, which is its port.
+ *
+ * @param withinMs the time after which a process that has sent no message is killed, in milliseconds. Default: none
+ */
+export async function startChild(
+  script: string,
+  settings: object,
+  withinMs?: number,
+): Promise<Child> {
   const process = spawn(globalThis.process.execPath, [script, JSON.stringify(settings)], {
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });
   const ended = once(process, "exit").then(() =>
     Promise.reject(new NotStartedError("The receiver exited before it listened.")),
   );
-  const [port] = (await Promise.race([once(process, "message"), ended])) as [number];
-  return { process, port };
+  const kill = () => process.kill("SIGKILL");
+  const timer = withinMs === undefined ? undefined : setTimeout(kill, withinMs);
+  try {
+    const [port] = (await Promise.race([once(process, "message"), ended])) as [number];
+    return { process, port };
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** Sends SIGTERM, and resolves when the process has finished its runs and exited. */

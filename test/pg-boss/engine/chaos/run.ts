@@ -48,6 +48,9 @@ export interface Result {
 
 const leaseMs = 10_000;
 
+/** The time after which a supervisor ends a process that has not become ready, in milliseconds. */
+const startMs = 60_000;
+
 /** A place of a process, which is restarted after a kill. */
 class Place {
   readonly #script: string;
@@ -62,9 +65,14 @@ class Place {
 
   async start(attemptsLeft = 20): Promise<void> {
     try {
-      ({ process: this.process, port: this.port } = await startChild(this.#script, this.#settings));
+      ({ process: this.process, port: this.port } = await startChild(
+        this.#script,
+        this.#settings,
+        startMs,
+      ));
     } catch (error) {
-      // The database may have crashed while the process started.
+      // The database may have crashed while the process started, or the process has waited for a reply on a connection
+      // that died silently.
       if (attemptsLeft === 0) throw error;
       await this.start(attemptsLeft - 1);
     }
