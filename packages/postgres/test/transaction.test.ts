@@ -250,11 +250,18 @@ transactionsOver(pglite.name, () => pglite.open());
 describeWithPostgres("a transaction over pg", () => {
   const server = useServer();
 
-  test("gives work a client that Drizzle accepts", async () => {
-    const pool = new Pool({ connectionString: server().connectionString, max: 1 });
+  /** Opens a pool, which is closed when the test has finished, on a database without records. */
+  async function openPool(max = 2): Promise<Pool> {
+    const pool = new Pool({ connectionString: server().connectionString, max });
     onTestFinished(() => pool.end());
-    const store = postgresStore(pool);
     await migrate(pool);
+    await pool.query("truncate svc_webhooks.deliveries");
+    return pool;
+  }
+
+  test("gives work a client that Drizzle accepts", async () => {
+    const pool = await openPool(1);
+    const store = postgresStore(pool);
     await pool.query("create table orders (id text)");
     const orders = pgTable("orders", { id: text() });
     const failing = store.transaction(await claimed(store), async (tx) => {
@@ -273,8 +280,7 @@ describeWithPostgres("a transaction over pg", () => {
     ["is not a number", "none"],
     ["is not passed on", undefined],
   ])("is kept during renewals if its id %s", async (_name, id) => {
-    const pool = new Pool({ connectionString: server().connectionString, max: 2 });
-    onTestFinished(() => pool.end());
+    const pool = await openPool();
     const inner = fromDrizzle(drizzle(pool), sql);
     const ids: unknown[] = [];
     const store = postgresStore<unknown>({
@@ -288,8 +294,6 @@ describeWithPostgres("a transaction over pg", () => {
           },
         }),
     });
-    await migrate(pool);
-    await pool.query("truncate svc_webhooks.deliveries");
     await store.transaction(await claimed(store), async () => {
       expect(await extend(store)).toBe(true);
     });
@@ -298,11 +302,8 @@ describeWithPostgres("a transaction over pg", () => {
   });
 
   test("is kept during a renewal between the error of a statement and the rollback to a savepoint", async () => {
-    const pool = new Pool({ connectionString: server().connectionString, max: 2 });
-    onTestFinished(() => pool.end());
+    const pool = await openPool();
     const store = postgresStore(pool);
-    await migrate(pool);
-    await pool.query("truncate svc_webhooks.deliveries");
     const result = store.transaction(await claimed(store), async (tx) => {
       await tx.query("savepoint a");
       await tx.query("select 1/0").catch(() => {});
@@ -314,8 +315,7 @@ describeWithPostgres("a transaction over pg", () => {
   });
 
   test("accepts a Database around another one that drops the options", async () => {
-    const pool = new Pool({ connectionString: server().connectionString, max: 2 });
-    onTestFinished(() => pool.end());
+    const pool = await openPool();
     const inner = fromDrizzle(drizzle(pool), sql);
     const store = postgresStore<unknown>({
       query: inner.query,
