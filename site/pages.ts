@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join, posix } from "node:path";
 import { fileURLToPath } from "node:url";
+import { packageFolders } from "../tools/build/package-folders.js";
 
 /** The folder of the repository. */
 export const root: string = fileURLToPath(new URL("..", import.meta.url));
@@ -22,14 +23,14 @@ const foldersIn = (folder: string): string[] =>
   readdirSync(join(root, folder)).map((name) => `${folder}/${name}`);
 
 const isPrivatePackage = (folder: string): boolean =>
-  folder.startsWith("packages/") &&
+  packageFolders.includes(folder) &&
   /"private": true/.test(readFileSync(join(root, folder, "package.json"), "utf8"));
 
 /** The pages of the repository, as paths relative to its root. */
 export const repositoryPages: readonly string[] = [
   ...rootPages,
   ...markdownIn("docs"),
-  ...[...foldersIn("packages"), "examples", ...foldersIn("examples"), "vectors"]
+  ...[...packageFolders, "examples", ...foldersIn("examples"), "vectors"]
     .filter((folder) => existsSync(join(root, folder, "README.md")) && !isPrivatePackage(folder))
     .map((folder) => `${folder}/README.md`),
 ].filter((page) => existsSync(join(root, page)));
@@ -43,6 +44,7 @@ const sitePages = [
   "site/explain.md",
   "site/docs/index.md",
   "site/packages/index.md",
+  "site/tools/index.md",
   ...apiPages,
 ];
 
@@ -147,10 +149,8 @@ export const excluded: readonly string[] = [
   "test/**",
   "packed/**",
   "CHANGELOG.md",
-  "packages/*/!(README).md",
-  "packages/*/*/**",
-  ...foldersIn("packages")
-    .filter((folder) => existsSync(join(root, folder, "package.json")) && isPrivatePackage(folder))
-    .map((folder) => `${folder}/**`),
+  "{packages,tools}/*/!(README).md",
+  "{packages,tools}/*/*/**",
+  ...packageFolders.filter((folder) => isPrivatePackage(folder)).map((folder) => `${folder}/**`),
   "examples/*/*/**",
 ];

@@ -7,6 +7,8 @@ export type Group = readonly [title: string, pages: readonly string[]];
 const docs = (...names: readonly string[]): string[] => names.map((name) => `docs/${name}.md`);
 const packages = (...names: readonly string[]): string[] =>
   names.map((name) => `packages/${name}/README.md`);
+const tools = (...names: readonly string[]): string[] =>
+  names.map((name) => `tools/${name}/README.md`);
 const examples = (...names: readonly string[]): string[] =>
   names.map((name) => `examples/${name}/README.md`);
 
@@ -85,8 +87,8 @@ export const groups: Readonly<Record<string, readonly Group[]>> = {
     ["Stores", packages("redis", "postgres", "sqlite", "cloudflare")],
     ["Queues", packages("pg-boss", "bullmq")],
     ["Operate", packages("otel", "client")],
-    ["Tools", packages("sandbox", "cli", "testing", "crash-test", "explain", "mcp")],
   ],
+  "/tools/": [["Tools", tools("sandbox", "cli", "testing", "crash-test", "explain", "mcp")]],
   "/examples/": [
     [
       "Node",

@@ -1,23 +1,24 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { packageFolders } from "../tools/build/package-folders.js";
 
-const packages = new URL("../packages/", import.meta.url);
+const root = new URL("..", import.meta.url);
 
 /** Returns the source of an entry, from the declaration that the manifest names for it. */
 function sourceOf(folder, entry) {
   const declaration = JSON.stringify(entry).match(/\.\/dist\/([^"]+)\.d\.ts/);
-  if (!declaration) throw new Error(`An entry of packages/${folder} names no declaration.`);
-  return fileURLToPath(new URL(`${folder}/src/${declaration[1]}.ts`, packages));
+  if (!declaration) throw new Error(`An entry of ${folder} names no declaration.`);
+  return fileURLToPath(new URL(`${folder}/src/${declaration[1]}.ts`, root));
 }
 
 /** The entries of the public packages: the source of each, by the name under which users import it. */
 export const entries = new Map(
-  readdirSync(packages).flatMap((folder) => {
+  packageFolders.flatMap((folder) => {
     const {
       name,
       private: isPrivate,
       exports = {},
-    } = JSON.parse(readFileSync(new URL(`${folder}/package.json`, packages), "utf8"));
+    } = JSON.parse(readFileSync(new URL(`${folder}/package.json`, root), "utf8"));
     if (isPrivate) return [];
     return Object.entries(exports)
       .filter(([path]) => path !== "./package.json")

@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
-import { texts } from "../packages/_build/texts.js";
+import { texts } from "../tools/build/texts.js";
 import { ResultsReporter } from "./ci/results-reporter.js";
 import { LongestFirst } from "./longest-first.js";
 import { SkippedReporter } from "./skipped-reporter.js";

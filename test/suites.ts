@@ -16,7 +16,7 @@ export const endings = {
 
 const folders = [
   "test",
-  ...["packages", "examples"].flatMap((parent) =>
+  ...["packages", "tools", "examples"].flatMap((parent) =>
     readdirSync(join(root, parent)).map((name) => `${parent}/${name}/test`),
   ),
 ].filter((folder) => existsSync(join(root, folder)));
@@ -86,7 +86,7 @@ export const filesThatUseKinds = (): string[] =>
 
 /** The folders of units and contracts. */
 const quick =
-  /^packages\/(?!(?:bench|cli|cloudflare|mcp|postgres|sandbox)\/)|^test\/(?:behavior|contracts)\//;
+  /^(?:packages|tools)\/(?!(?:bench|cli|cloudflare|mcp|postgres|sandbox)\/)|^test\/(?:behavior|contracts)\//;
 
 /** The tests in those folders that start servers or programs, or wait for their deadlines. */
 const slower = {

@@ -65,8 +65,9 @@ export default defineConfig({
     nav: [
       { text: "Documentation", link: "/overview" },
       { text: "Packages", link: "/packages/core/" },
+      { text: "Tools", link: "/tools/cli/" },
       { text: "Examples", link: "/examples/express-basic/" },
-      { text: "Sandbox", link: "/packages/sandbox/" },
+      { text: "Sandbox", link: "/tools/sandbox/" },
       { text: "Explain a signature", link: "/explain" },
       { text: "API", link: "/api/" },
     ],

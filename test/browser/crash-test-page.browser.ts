@@ -3,13 +3,13 @@ import { describeWithBrowser, openPage, type PageOptions } from "@svc-webhooks/k
 import { listen } from "@svc-webhooks/kit/servers";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { pageOf } from "../../packages/crash-test/src/report/page.js";
-import type { ReportPage } from "../../packages/crash-test/src/report/report.js";
+import { pageOf } from "../../tools/crash-test/src/report/page.js";
+import type { ReportPage } from "../../tools/crash-test/src/report/report.js";
 import {
   withFindings,
   withHostileTexts,
   withoutFinding,
-} from "../../packages/crash-test/test/pages.js";
+} from "../../tools/crash-test/test/pages.js";
 
 interface Shown {
   readonly page: Page;

@@ -21,7 +21,7 @@ const reports = resolve(root, process.env.SVC_REPORTS ?? "reports");
 const commands = [
   "npm ci",
   "npm run build",
-  ...["types", "lint", "pages"].map((part) => `node packages/_build/check.js ${part}`),
+  ...["types", "lint", "pages"].map((part) => `node tools/build/check.js ${part}`),
   "bash .ci/tools",
 ];
 

@@ -15,7 +15,7 @@ const tableFile = fileURLToPath(new URL("../../docs/inbox-contract-table.md", im
 
 const heading = `# The mistakes that the inbox contract detects
 
-Each row contains a mistake of a queue, and the cases of the [inbox contract](../packages/testing/README.md#an-inboxs-contract) that fail for a queue with this mistake. \`npx vitest run --config test/slow.config.ts test/contracts/broken-inboxes.slow.ts -u\` writes this page.
+Each row contains a mistake of a queue, and the cases of the [inbox contract](../tools/testing/README.md#an-inboxs-contract) that fail for a queue with this mistake. \`npx vitest run --config test/slow.config.ts test/contracts/broken-inboxes.slow.ts -u\` writes this page.
 
 `;
 

@@ -13,7 +13,7 @@ const tableFile = fileURLToPath(new URL("../../docs/store-contract-table.md", im
 
 const heading = `# The mistakes that the store contract detects
 
-Each row contains a mistake of a store, how many cases of the [store contract](../packages/testing/README.md#a-stores-contract) fail for a store with this mistake, and the first of these cases. \`npx vitest run --config test/slow.config.ts test/contracts/broken-stores.slow.ts -u\` writes this page.
+Each row contains a mistake of a store, how many cases of the [store contract](../tools/testing/README.md#a-stores-contract) fail for a store with this mistake, and the first of these cases. \`npx vitest run --config test/slow.config.ts test/contracts/broken-stores.slow.ts -u\` writes this page.
 
 `;
 

@@ -24,7 +24,7 @@ interface Action {
 const folder = join(root, ".github/actions/conformance");
 const text = readFileSync(join(folder, "action.yml"), "utf8");
 const { inputs, runs } = parse(text) as Action;
-const { version } = readManifest(join(root, "packages/cli"));
+const { version } = readManifest(join(root, "tools/cli"));
 const secret = "whsec_test_of_the_action";
 
 /** Runs the steps that have a script, in the environment that a forge provides. */

@@ -9,7 +9,7 @@ import type { ConformanceResult } from "@svc-webhooks/testing/conformance";
 import { receiverContract } from "@svc-webhooks/testing/receiver";
 import { describePosix } from "@svc-webhooks/kit/systems";
 import { expect, test } from "vitest";
-import { run } from "../../packages/cli/src/run.js";
+import { run } from "../../tools/cli/src/run.js";
 import { planted } from "./bad-receivers.js";
 import { casesOf } from "./contract-cases.js";
 import { goodReceiver, whileServing, type HandWrittenReceiver } from "./good-receiver.js";

@@ -198,7 +198,7 @@ test.each<readonly [string, () => void]>([
   expect(register).toThrow(expect.objectContaining({ name: "ConfigError", option }) as Error);
 });
 
-test.each(["packages/testing/README.md", "docs/test-your-handler.md"])(
+test.each(["tools/testing/README.md", "docs/test-your-handler.md"])(
   "%s names the types of the events that are sent",
   async (page) => {
     const sent = new Set<string>();

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { outsideDirectory, root, run } from "@svc-webhooks/kit/programs";
 import { receiverContract } from "@svc-webhooks/testing/receiver";
 import { expect, test } from "vitest";
-import { key, valid } from "../../packages/sandbox/test/network/certificates.js";
+import { key, valid } from "../../tools/sandbox/test/network/certificates.js";
 import { casesOf } from "./contract-cases.js";
 
 const bun = createRequire(import.meta.url).resolve("bun/bin/bun.exe");

@@ -5,7 +5,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { get } from "node:http";
 import { connect, createServer, type AddressInfo } from "node:net";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import * as timers from "node:timers";
 import * as timersPromises from "node:timers/promises";
@@ -592,8 +592,9 @@ describe("a project without a package that `world.pool` needs", () => {
     const project = outsideDirectory();
     const folder = join(project, "node_modules");
     mkdirSync(join(folder, "@svc-webhooks"), { recursive: true });
-    for (const name of ["core", "testing", "crash-test", "schemes"]) {
-      symlinkSync(join(root, "packages", name), join(folder, "@svc-webhooks", name), "junction");
+    for (const path of ["packages/core", "packages/schemes", "tools/testing", "tools/crash-test"]) {
+      const linked = join(folder, "@svc-webhooks", basename(path));
+      symlinkSync(join(root, path), linked, "junction");
     }
     for (const name of others) {
       const path = JSON.stringify(join(root, "node_modules", name));

@@ -324,11 +324,11 @@ afterAll(() => {
 
 /** The column heads of tables of docs/crash-test.md, with the source and the pattern of the names in them. */
 const documented = [
-  ["code", "packages/crash-test/src/errors.ts", /^ {2}\| "(\w+)"/gm],
-  ["fault", "packages/crash-test/src/faults.ts", /^ {2}"(\w+)",$/gm],
-  ["kind", "packages/crash-test/src/judge/advice.ts", /^ {2}(\w+): (?:\[|lostRules)/gm],
-  ["option", "packages/testing/src/crash-test/options.ts", /^ {2}readonly (\w+)\??:/gm],
-  ["member of the world", "packages/testing/src/crash-test/world.ts", /^ {2}readonly (\w+):/gm],
+  ["code", "tools/crash-test/src/errors.ts", /^ {2}\| "(\w+)"/gm],
+  ["fault", "tools/crash-test/src/faults.ts", /^ {2}"(\w+)",$/gm],
+  ["kind", "tools/crash-test/src/judge/advice.ts", /^ {2}(\w+): (?:\[|lostRules)/gm],
+  ["option", "tools/testing/src/crash-test/options.ts", /^ {2}readonly (\w+)\??:/gm],
+  ["member of the world", "tools/testing/src/crash-test/world.ts", /^ {2}readonly (\w+):/gm],
 ] as const;
 
 test.each(documented)("docs/crash-test.md has a row for each %s", (head, source, pattern) => {

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
-import { isPackage } from "../../packages/_build/is-package.js";
+import { isPackage } from "../../tools/build/is-package.js";
 import { textOf } from "../package/readme.js";
 
 /**

@@ -1,7 +1,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { npmCommand } from "../../packages/_build/npm.js";
+import { npmCommand } from "../../tools/build/npm.js";
 import { npm } from "./npm.js";
 import { outsideDirectory, root } from "./programs.js";
 import { testPosix } from "./systems.js";

@@ -1,4 +1,4 @@
-import { npmCommand } from "../../packages/_build/npm.js";
+import { npmCommand } from "../../tools/build/npm.js";
 import { run, type Ended, type RunOptions } from "./programs.js";
 
 /** The program and the first arguments of each npx command, for functions that start processes. */

@@ -1,13 +1,13 @@
-import type { AssumptionState } from "../../packages/sandbox/src/assumptions/ledger.js";
-import type { ResultOf } from "../../packages/sandbox/src/control/actions.js";
-import type { domains, endpoints } from "../../packages/sandbox/src/read/lists.js";
-import type * as queries from "../../packages/sandbox/src/read/queries.js";
+import type { AssumptionState } from "../../tools/sandbox/src/assumptions/ledger.js";
+import type { ResultOf } from "../../tools/sandbox/src/control/actions.js";
+import type { domains, endpoints } from "../../tools/sandbox/src/read/lists.js";
+import type * as queries from "../../tools/sandbox/src/read/queries.js";
 import type {
   domainResource,
   secretResource,
   sendFields,
-} from "../../packages/sandbox/src/service/resources.js";
-import type { SendStatus } from "../../packages/sandbox/src/state/records.js";
+} from "../../tools/sandbox/src/service/resources.js";
+import type { SendStatus } from "../../tools/sandbox/src/state/records.js";
 
 /** A response in which optional members are present: a test fails if one that it reads is absent. */
 type Whole<Value> = Value extends readonly (infer Item)[]

@@ -1,5 +1,5 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { npm } from "./npm.js";
 import { oncePerRun } from "./once-per-run.js";
 import { outputOf, root } from "./programs.js";
@@ -40,13 +40,13 @@ export async function tarballs(): Promise<readonly Tarball[]> {
   }));
 }
 
-/** Returns the paths of the tarballs of packages, by their folders in `packages`. */
+/** Returns the paths of the tarballs of packages, by the names of their folders. */
 export async function tarballsOf(folders: readonly string[]): Promise<readonly string[]> {
   const all = await tarballs();
   return folders.map((folder) => {
-    const name = publicPackages.find((one) => one.folder === `packages/${folder}`)?.name;
+    const name = publicPackages.find((one) => basename(one.folder) === folder)?.name;
     const found = all.find((one) => one.name === name);
-    if (!found) throw new Error(`There is no public package in packages/${folder}.`);
+    if (!found) throw new Error(`No public package has the folder ${folder}.`);
     return found.path;
   });
 }

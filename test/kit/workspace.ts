@@ -1,5 +1,6 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { packageFolders } from "../../tools/build/package-folders.js";
 import { root } from "./programs.js";
 
 type Versions = Readonly<Record<string, string>>;
@@ -38,19 +39,15 @@ export interface WorkspacePackage {
 export const readManifest = (directory: string): Manifest =>
   JSON.parse(readFileSync(join(directory, "package.json"), "utf8")) as Manifest;
 
-export const packages: readonly WorkspacePackage[] = readdirSync(join(root, "packages"))
-  .map((name) => `packages/${name}`)
-  // A folder that contains only an earlier version's build output is not a package.
-  .filter((folder) => existsSync(join(root, folder, "package.json")))
-  .map((folder) => {
-    const source = join(root, folder);
-    const manifest = readManifest(source);
-    const { name, exports = {} } = manifest;
-    const entries = Object.keys(exports)
-      .filter((entry) => entry !== "./package.json")
-      .map((entry) => name + entry.slice(1));
-    return { name, folder, source, manifest, entries };
-  });
+export const packages: readonly WorkspacePackage[] = packageFolders.map((folder) => {
+  const source = join(root, folder);
+  const manifest = readManifest(source);
+  const { name, exports = {} } = manifest;
+  const entries = Object.keys(exports)
+    .filter((entry) => entry !== "./package.json")
+    .map((entry) => name + entry.slice(1));
+  return { name, folder, source, manifest, entries };
+});
 
 /** The packages that users install. */
 export const publicPackages: readonly WorkspacePackage[] = packages.filter(

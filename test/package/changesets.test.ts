@@ -17,14 +17,14 @@ function repository(): string {
   const version = "0.1.0";
   const core = "@svc-webhooks/core";
   const manifests = {
-    core: { name: core, version },
-    cli: { name: "svc-webhooks", version, dependencies: { [core]: version } },
+    "packages/core": { name: core, version },
+    "tools/cli": { name: "svc-webhooks", version, dependencies: { [core]: version } },
     site: { name: "@svc-webhooks/site", private: true, dependencies: { [core]: version } },
   };
-  for (const [name, manifest] of Object.entries(manifests)) {
-    write(`packages/${name}/package.json`, JSON.stringify(manifest));
+  for (const [path, manifest] of Object.entries(manifests)) {
+    write(`${path}/package.json`, JSON.stringify(manifest));
   }
-  write("package.json", '{ "private": true, "workspaces": ["packages/*"] }');
+  write("package.json", '{ "private": true, "workspaces": ["packages/*", "tools/*", "site"] }');
   write("package-lock.json", "{}");
   write("CHANGELOG.md", "# Changelog\n\nThe introduction.\n\n## 0.1.0\n\nThe first.\n");
   write(".changeset/all.md", `---\n"${core}": minor\n"svc-webhooks": patch\n---\n\nAdd a\nb.\n`);
@@ -43,7 +43,7 @@ test("exactly the public packages share a version, as Changesets reads its confi
 
 test("a release adds each change once to CHANGELOG.md, and to the packages that it names", async () => {
   const cwd = repository();
-  const script = join(root, "packages/_build/changelog.js");
+  const script = join(root, "tools/build/changelog.js");
   // The second run finds the release.
   for (const program of [script, script]) {
     expect(await node([program], { cwd })).toMatchObject({ exitCode: 0, stderr: "" });
@@ -82,7 +82,7 @@ The first.
 
 - Fix c.
 `);
-  expect(text("packages/cli/CHANGELOG.md")).toBe(`# svc-webhooks
+  expect(text("tools/cli/CHANGELOG.md")).toBe(`# svc-webhooks
 
 ## 0.2.0
 
@@ -91,7 +91,7 @@ The first.
 - Add a
   b.
 `);
-  const manifest = JSON.parse(text("packages/site/package.json")) as unknown;
+  const manifest = JSON.parse(text("site/package.json")) as unknown;
   expect(manifest).toEqual({
     name: "@svc-webhooks/site",
     private: true,

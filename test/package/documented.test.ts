@@ -15,6 +15,7 @@ import { gate } from "@svc-webhooks/kit/gate";
 import { root } from "@svc-webhooks/kit/programs";
 import { observedReceiver, timedStore } from "@svc-webhooks/kit/receivers";
 import { codeIn, tableOf } from "@svc-webhooks/kit/tables";
+import { publicPackages } from "@svc-webhooks/kit/workspace";
 import { declarationsOf } from "./declarations.js";
 
 const page = "packages/core/README.md";
@@ -120,8 +121,8 @@ test.each([
     head: "option of the contract",
   },
 ])("the options table of $entry lists the members of $type", ({ entry, type, head = "option" }) => {
-  const [, folder = ""] = entry.split("/");
-  const rows = tableOf(`packages/${folder}/README.md`, head);
+  const { folder = "" } = publicPackages.find(({ entries }) => entries.includes(entry)) ?? {};
+  const rows = tableOf(`${folder}/README.md`, head);
   const names = rows.flatMap((row) => codeIn(row[head] ?? ""));
   expect(names.toSorted()).toEqual(declarationsOf(entry).propertiesOf(type).toSorted());
 });

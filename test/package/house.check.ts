@@ -3,6 +3,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { expect, test } from "vitest";
 import { root } from "@svc-webhooks/kit/programs";
+import { packageFolders } from "../../tools/build/package-folders.js";
 import { textOf } from "../suites.js";
 
 const files = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], {
@@ -36,18 +37,43 @@ const folders: Readonly<Record<string, string>> = {
   "packages/otel/src": "lib signals",
   "packages/cloudflare/src": "queues",
   "packages/schemes/src": "lib senders",
-  "packages/explain/src": "search senders",
-  "packages/crash-test/src": "postgres judge report search",
-  "packages/testing/src": "schemes adapter receiver store inbox crash-test",
-  "packages/testing/src/crash-test": "virtual surface globals postgres simulation",
-  "packages/cli/src/crash-test": "proxies databases",
-  "packages/cli/src":
+  "tools/explain/src": "search senders",
+  "tools/crash-test/src": "postgres judge report search",
+  "tools/testing/src": "schemes adapter receiver store inbox crash-test",
+  "tools/testing/src/crash-test": "virtual surface globals postgres simulation",
+  "tools/cli/src/crash-test": "proxies databases",
+  "tools/cli/src":
     "lib schemes drift redact doctor conformance listen dev crash-test reconcile commands",
-  "packages/mcp/src": "lib setup tools",
-  "packages/sandbox/src":
+  "tools/mcp/src": "lib setup tools",
+  "tools/sandbox/src":
     "lib clock assumptions network state delivery mail service http openapi read control inspector scenario",
-  "packages/sandbox/src/inspector/views": "parts setup timeline items delivery detail frame",
+  "tools/sandbox/src/inspector/views": "parts setup timeline items delivery detail frame",
 };
+
+/** The packages in their order: a package imports only packages that are before it. */
+const packageOrder = [
+  ..."core events schemes node express hono next redis postgres sqlite cloudflare bullmq pg-boss otel client"
+    .split(" ")
+    .map((name) => `packages/${name}`),
+  ..."explain crash-test testing sandbox mcp cli bench template build"
+    .split(" ")
+    .map((name) => `tools/${name}`),
+];
+
+test("packages import only packages before them, and none of what an app loads imports a tool", () => {
+  expect(packageFolders.toSorted()).toEqual(packageOrder.toSorted());
+  const sources = files.filter((file) => /^(?:packages|tools)\/[^/]+\/src\/.*\.tsx?$/.test(file));
+  const specifiers = /^(?!\s*\*).*\b(?:from|import)\s*\(?\s*"@svc-webhooks\/([\w-]+)/gm;
+  const broken = sources.flatMap((file) => {
+    const folder = file.split("/", 2).join("/");
+    return Array.from(textOf(file).matchAll(specifiers), ([, name]) =>
+      packageOrder.findIndex((other) => other.endsWith(`/${name}`)),
+    )
+      .filter((place) => place > packageOrder.indexOf(folder))
+      .map((place) => `${file} imports ${packageOrder[place]}, which is after ${folder}.`);
+  });
+  expect(broken).toEqual([]);
+});
 
 /** Returns the modules of a source that each of its modules imports, including type imports. */
 function importsIn(source: string): ReadonlyMap<string, readonly string[]> {
@@ -87,7 +113,7 @@ test.each(Object.entries(folders))("the folders of %s import in the order %s", (
 
 test("messages of stores, adapters and receivers are ASCII, because log lines escape the rest", () => {
   const sources = files.filter((file) =>
-    /^packages\/(?:_template|bullmq|cloudflare|core|events|express|hono|next|node|otel|pg-boss|postgres|redis|sqlite)\/src\/.*\.ts$/.test(
+    /^packages\/(?:bullmq|cloudflare|core|events|express|hono|next|node|otel|pg-boss|postgres|redis|sqlite)\/src\/.*\.ts$/.test(
       file,
     ),
   );

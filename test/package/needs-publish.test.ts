@@ -27,7 +27,7 @@ async function outputsIn(cwd: string, registry: readonly string[] | number) {
     const packument = { name, "dist-tags": { latest }, versions: Object.fromEntries(versions) };
     return response.writeHead(200).end(JSON.stringify(packument));
   });
-  return node([join(root, "packages/_build/needs-publish.js")], {
+  return node([join(root, "tools/build/needs-publish.js")], {
     cwd,
     env: {
       HOME: cwd,

@@ -4,10 +4,11 @@ import { fragmentsOf, headingsOf, withoutBlocks } from "@svc-webhooks/kit/fragme
 import { root } from "@svc-webhooks/kit/programs";
 import { codeIn } from "@svc-webhooks/kit/tables";
 import { expect, test } from "vitest";
+import { packageFolders } from "../../tools/build/package-folders.js";
 import { readmes, textOf } from "./readme.js";
 
 /** The trees of the houses that have one of their own. */
-const trees = ["site", ...readdirSync(join(root, "packages")).map((name) => `packages/${name}`)]
+const trees = ["site", ...packageFolders]
   .map((folder) => `${folder}/ARCHITECTURE.md`)
   .filter((tree) => existsSync(join(root, tree)));
 
@@ -61,7 +62,7 @@ test.each(guides)("%s names only files that exist", (page) => {
 test("only pages of packages, which npm shows, link to files by the repository's address", () => {
   const found = pages
     // A release adds the same entries to the changelogs of packages.
-    .filter((page) => !page.startsWith("packages/") && page !== "CHANGELOG.md")
+    .filter((page) => !/^(?:packages|tools)\//.test(page) && page !== "CHANGELOG.md")
     .filter((page) => linksIn(page).some((link) => link.startsWith("/")));
   expect(found).toEqual([]);
 });

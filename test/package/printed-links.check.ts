@@ -5,18 +5,19 @@ import { outcomeTexts, pageLink } from "@svc-webhooks/core/outcomes";
 import { fragmentsOf } from "@svc-webhooks/kit/fragments";
 import { root } from "@svc-webhooks/kit/programs";
 import { expect, test } from "vitest";
+import { packageFolders } from "../../tools/build/package-folders.js";
 import { declarationsOf } from "./declarations.js";
 import { readmes, textOf } from "./readme.js";
 
 const read = (file: string) => readFileSync(join(root, file), "utf8");
 
 /** The sources that may print a link. The benchmarks are not published, and write a page. */
-const sources = readdirSync(join(root, "packages"))
-  .filter((folder) => folder !== "bench" && existsSync(join(root, `packages/${folder}/src`)))
+const sources = packageFolders
+  .filter((folder) => folder !== "tools/bench" && existsSync(join(root, folder, "src")))
   .flatMap((folder) =>
-    readdirSync(join(root, `packages/${folder}/src`), { recursive: true, encoding: "utf8" })
+    readdirSync(join(root, folder, "src"), { recursive: true, encoding: "utf8" })
       .filter((file) => /\.tsx?$/.test(file))
-      .map((file) => `packages/${folder}/src/${file}`),
+      .map((file) => `${folder}/src/${file}`),
   );
 
 /** Returns the lines of a source that are not comments. */

@@ -5,12 +5,12 @@ import { npm } from "@svc-webhooks/kit/npm";
 import { outsideDirectory, root, run } from "@svc-webhooks/kit/programs";
 import { publicPackages } from "@svc-webhooks/kit/workspace";
 import { expect, test } from "vitest";
-import { start } from "../../packages/cli/test/support.js";
+import { start } from "../../tools/cli/test/support.js";
 
 test("npm run pack, the line it prints, and dev lead to a processed event in an app outside of the clone", async () => {
   const app = outsideDirectory();
   const packed = join(app, "packed");
-  const { stdout } = await run(process.execPath, [join(root, "packages/_build/pack.js"), packed], {
+  const { stdout } = await run(process.execPath, [join(root, "tools/build/pack.js"), packed], {
     cwd: root,
   });
   const [, count, version = ""] = /^(\d+) packages of version (\S+) are in /.exec(stdout) ?? [];

@@ -57,7 +57,7 @@ await domains.verify((await domains.create({ domain_name: "example.test" })).dom
 const isLogged = (line: string) => line.startsWith("svc-webhooks ");
 
 const showsTests = ({ file }: CodeBlock) =>
-  file.startsWith("packages/testing/") ||
+  file.startsWith("tools/testing/") ||
   ["docs/test-your-handler.md", "docs/crash-test.md"].includes(file);
 
 test.each(blocks)("$name runs without an error", async (block) => {

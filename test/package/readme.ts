@@ -11,6 +11,7 @@ import {
 import { join } from "node:path";
 import { node, outsideDirectory, root, tsc, type Ended } from "@svc-webhooks/kit/programs";
 import { senderSecrets } from "./sender-secrets.js";
+import { packageFolders } from "../../tools/build/package-folders.js";
 
 export interface CodeBlock {
   /** The block's position among the file's TypeScript and JavaScript blocks: `README.md block 2`. */
@@ -37,9 +38,8 @@ export interface CompiledBlocks {
 
 /** Returns the pages that users read, as paths relative to the root. */
 export function readmes(): readonly string[] {
-  const inFolders = ["packages", "examples"].flatMap((parent) =>
-    readdirSync(join(root, parent)).map((folder) => `${parent}/${folder}/README.md`),
-  );
+  const examples = readdirSync(join(root, "examples")).map((name) => `examples/${name}`);
+  const inFolders = [...packageFolders, ...examples].map((folder) => `${folder}/README.md`);
   const pages = readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" })
     .filter((page) => page.endsWith(".md"))
     .map((page) => `docs/${page}`);
@@ -50,8 +50,8 @@ export function readmes(): readonly string[] {
 
 /** The sources of the packages, whose doc comments hold an `@example` for each public function. */
 export function sources(): readonly string[] {
-  return readdirSync(join(root, "packages"))
-    .map((folder) => `packages/${folder}/src`)
+  return packageFolders
+    .map((folder) => `${folder}/src`)
     .filter((folder) => existsSync(join(root, folder)))
     .flatMap((folder) =>
       readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })

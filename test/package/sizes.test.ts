@@ -2,7 +2,7 @@ import { gzipSync } from "node:zlib";
 import { rolldown, type RolldownOptions } from "rolldown";
 import { describe, expect, test } from "vitest";
 import { root } from "@svc-webhooks/kit/programs";
-import { isPackage } from "../../packages/_build/is-package.js";
+import { isPackage } from "../../tools/build/is-package.js";
 import { packagesOfKind } from "@svc-webhooks/kit/workspace";
 
 /** Returns the bytes of a module without the packages that it imports, minified and gzipped. */

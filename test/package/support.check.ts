@@ -110,7 +110,7 @@ test("SUPPORT.md names only files that exist, and README and SECURITY link to it
 const deprecation = /@deprecated Since \d+\.\d+\.0\. Use \S+/;
 
 test("each deprecation states its version and what to use instead", () => {
-  const sources = execFileSync("git", ["ls-files", "packages/*/src/*.ts"], {
+  const sources = execFileSync("git", ["ls-files", "packages/*/src/*.ts", "tools/*/src/*.ts"], {
     cwd: root,
     encoding: "utf8",
   });

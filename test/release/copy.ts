@@ -65,5 +65,5 @@ export const faults: Readonly<Record<string, (folder: string) => void>> = {
       '"@svc-webhooks/core": "^',
     ),
   "stale-lockfile": (folder) =>
-    edit(folder, "packages/_build/release.js", /^.*"--package-lock-only".*\n/m, ""),
+    edit(folder, "tools/build/release.js", /^.*"--package-lock-only".*\n/m, ""),
 };

@@ -8,7 +8,7 @@ import { bundled, spawned, type Served } from "@svc-webhooks/kit/launch";
 import { workerd as startWorker } from "@svc-webhooks/kit/workers";
 import { createHandler, EdgeRuntime } from "edge-runtime";
 import { rolldown } from "rolldown";
-import { isPackage } from "../../packages/_build/is-package.js";
+import { isPackage } from "../../tools/build/is-package.js";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 

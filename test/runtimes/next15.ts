@@ -16,8 +16,9 @@ export async function next15Project(): Promise<string> {
     filter: (source) => !source.includes(".next"),
   });
 
-  const packages = ["core", "crash-test", "schemes", "node", "next", "testing"];
-  const workspaces = packages.flatMap((name) => ["--workspace", `packages/${name}`]);
+  const packages = ["core", "schemes", "node", "next"].map((name) => `packages/${name}`);
+  const tools = ["crash-test", "testing"].map((name) => `tools/${name}`);
+  const workspaces = [...packages, ...tools].flatMap((folder) => ["--workspace", folder]);
   outputOf(
     await npm(["pack", "--pack-destination", `${project}/tarballs`, ...workspaces], { cwd: root }),
   );

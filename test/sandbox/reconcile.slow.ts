@@ -15,9 +15,9 @@ import { Pool } from "pg";
 import { beforeAll, expect, onTestFinished, test } from "vitest";
 
 const directory = outsideDirectory();
-const command = join(root, "packages/cli/bin/svc-webhooks.js");
+const command = join(root, "tools/cli/bin/svc-webhooks.js");
 
-const module = (path: string) => JSON.stringify(`file://${join(root, "packages", path)}`);
+const module = (path: string) => JSON.stringify(`file://${join(root, path)}`);
 const dependency = (name: string) => JSON.stringify(import.meta.resolve(name));
 
 /** Writes the module that an operator passes as `--receiver`. `store` is an expression, with its imports. */
@@ -25,7 +25,7 @@ function receiverFile(name: string, imports: string, store: string): string {
   const file = join(directory, `${name}.mjs`);
   writeFileSync(
     file,
-    `import { createReceiver } from ${module("core/dist/main.js")};
+    `import { createReceiver } from ${module("packages/core/dist/main.js")};
     ${imports}
     export default createReceiver({
       name: "reconciled",
@@ -141,7 +141,7 @@ describeWithRedis("svc-webhooks reconcile with Redis", () => {
     port = server.port;
     file = receiverFile(
       "redis",
-      `import { redisStore } from ${module("redis/dist/index.js")};
+      `import { redisStore } from ${module("packages/redis/dist/index.js")};
       import { Redis } from ${dependency("ioredis")};`,
       `redisStore(new Redis(${port}, "127.0.0.1"))`,
     );
@@ -169,7 +169,7 @@ describeWithRedis("svc-webhooks reconcile with Redis", () => {
     const admin = join(directory, "inbox.mjs");
     writeFileSync(
       admin,
-      `import { bullmqInbox } from ${module("bullmq/dist/index.js")};
+      `import { bullmqInbox } from ${module("packages/bullmq/dist/index.js")};
       import { Queue } from ${dependency("bullmq")};
       export default bullmqInbox(new Queue("reconciled", { connection: ${JSON.stringify(connection)} }));`,
     );
@@ -191,7 +191,7 @@ describeWithPostgres("svc-webhooks reconcile with PostgreSQL", () => {
     await pool.end();
     file = receiverFile(
       "postgres",
-      `import { postgresStore } from ${module("postgres/dist/index.js")};
+      `import { postgresStore } from ${module("packages/postgres/dist/index.js")};
       import pg from ${dependency("pg")};`,
       `postgresStore(new pg.Pool(${JSON.stringify({ connectionString })}))`,
     );

@@ -7,8 +7,8 @@ import { senders, type SenderName } from "@svc-webhooks/schemes/senders";
 import type { Page } from "playwright-core";
 import { eachNth, ends } from "@svc-webhooks/kit/sized";
 import { expect, onTestFinished, test } from "vitest";
-import { signedBy } from "../../../packages/cli/test/scheme-requests.js";
-import { mistakes } from "../../../packages/explain/src/mistakes.js";
+import { signedBy } from "../../../tools/cli/test/scheme-requests.js";
+import { mistakes } from "../../../tools/explain/src/mistakes.js";
 import { serveSite } from "./site.js";
 
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";

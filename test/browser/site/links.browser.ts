@@ -84,7 +84,8 @@ const addressOf = (page: string) =>
   otherAddresses.get(page) ?? page.replace(/README\.md$/, "").replace(/\.md$/, "");
 
 const isPublic = (page: string) =>
-  !page.startsWith("packages/") || publicPackages.some(({ folder }) => folder === dirname(page));
+  !/^(?:packages|tools)\//.test(page) ||
+  publicPackages.some(({ folder }) => folder === dirname(page));
 
 const pages = [...readmes().filter(isPublic), "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"];
 
@@ -116,13 +117,16 @@ describe("the built site", () => {
     expect(wrong).toEqual([]);
   });
 
-  test.each(["/docs/", "/packages/", "/examples/"])("lists at %s the pages below it", (folder) => {
-    const { links } = pageAt(fileAt(site, folder) ?? "");
-    const below = pages
-      .map((page) => `/${addressOf(page)}`)
-      .filter((one) => one.startsWith(folder));
-    expect(links).toEqual(expect.arrayContaining(below));
-  });
+  test.each(["/docs/", "/packages/", "/tools/", "/examples/"])(
+    "lists at %s the pages below it",
+    (folder) => {
+      const { links } = pageAt(fileAt(site, folder) ?? "");
+      const below = pages
+        .map((page) => `/${addressOf(page)}`)
+        .filter((one) => one.startsWith(folder));
+      expect(links).toEqual(expect.arrayContaining(below));
+    },
+  );
 
   test("has no page next to a folder of its name, to which hosts redirect", () => {
     const all = pagesIn(site);

@@ -96,7 +96,7 @@ while (!(await isListening(port))) {
   await pause(50);
 }
 
-const main = join(folder, "../../../packages/cli/bin/svc-webhooks.js");
+const main = join(folder, "../../../tools/cli/bin/svc-webhooks.js");
 const conformance = spawn(
   process.execPath,
   [

@@ -11,9 +11,9 @@ import { postgresServer, type PostgresServer } from "@svc-webhooks/kit/postgres-
 import { until } from "@svc-webhooks/kit/until";
 import type { CrashTestReport } from "@svc-webhooks/crash-test";
 import { onTestFinished } from "vitest";
-import { addressesIn, withoutPostgres } from "../../../packages/cli/src/crash-test/environment.js";
+import { addressesIn, withoutPostgres } from "../../../tools/cli/src/crash-test/environment.js";
 
-export const main: string = join(root, "packages/cli/bin/svc-webhooks.js");
+export const main: string = join(root, "tools/cli/bin/svc-webhooks.js");
 
 const url = "http://127.0.0.1:{port}/webhooks";
 

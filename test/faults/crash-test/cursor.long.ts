@@ -2,8 +2,8 @@ import { describeWithPostgres } from "@svc-webhooks/kit/postgres-server";
 import { Client } from "pg";
 import Cursor from "pg-cursor";
 import { expect, onTestFinished, test } from "vitest";
-import { Crossings } from "../../../packages/cli/src/crash-test/crossings.js";
-import { postgresProxy } from "../../../packages/cli/src/crash-test/proxies/postgres.js";
+import { Crossings } from "../../../tools/cli/src/crash-test/crossings.js";
+import { postgresProxy } from "../../../tools/cli/src/crash-test/proxies/postgres.js";
 import { serverWithTables } from "./crash-testing.js";
 
 const actions = { kill: () => Promise.resolve(), freeze: () => Promise.resolve() };

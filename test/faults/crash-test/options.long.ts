@@ -9,8 +9,8 @@ import { listen } from "@svc-webhooks/kit/servers";
 import { senders } from "@svc-webhooks/schemes/senders";
 import { fixture } from "@svc-webhooks/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { deliver, listening } from "../../../packages/cli/test/listening.js";
-import { secret } from "../../../packages/cli/test/support.js";
+import { deliver, listening } from "../../../tools/cli/test/listening.js";
+import { secret } from "../../../tools/cli/test/support.js";
 import { nothing, nothingLeft, resultOf, serverWithTables, start } from "./crash-testing.js";
 
 test("--deliver sends what `listen --save` has saved, and --through forwards to a service here", async () => {

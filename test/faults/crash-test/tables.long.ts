@@ -2,7 +2,7 @@ import { migrate } from "@svc-webhooks/postgres";
 import { describeWithPostgres } from "@svc-webhooks/kit/postgres-server";
 import { Pool } from "pg";
 import { expect, onTestFinished, test } from "vitest";
-import { databaseServer } from "../../../packages/cli/src/crash-test/databases/postgres.js";
+import { databaseServer } from "../../../tools/cli/src/crash-test/databases/postgres.js";
 import { serverWithTables } from "./crash-testing.js";
 
 describeWithPostgres("a database that is copied", () => {

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { basename, dirname, join } from "node:path";
 import { rolldown } from "rolldown";
 import { NotStartedError } from "@svc-webhooks/kit/setup-errors";
-import { isPackage } from "../../../packages/_build/is-package.js";
+import { isPackage } from "../../../tools/build/is-package.js";
 
 /** Bundles a test module so that it can run in its own process. Packages stay external. */
 export async function bundled(input: string): Promise<string> {

@@ -8,7 +8,7 @@ import { NotStartedError } from "@svc-webhooks/kit/setup-errors";
 import { collected } from "@svc-webhooks/kit/collected";
 import { root } from "@svc-webhooks/kit/programs";
 
-const main = join(root, "packages/sandbox/dist/main.js");
+const main = join(root, "tools/sandbox/dist/main.js");
 
 /** The sandbox's command. It runs as one process after another on the same data file. */
 export interface Command {

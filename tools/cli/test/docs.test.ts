@@ -1,0 +1,81 @@
+import { execFile } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { delimiter, dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { root } from "@svc-webhooks/kit/programs";
+import { format, resolveConfig } from "prettier";
+import { testPosix } from "@svc-webhooks/kit/systems";
+import { senders } from "@svc-webhooks/schemes/senders";
+import { expect, test } from "vitest";
+import { commands } from "../src/commands.js";
+import { cli, newFile, secret } from "./support.js";
+
+// To update the pages, run `npx vitest run tools/cli/test/docs.test.ts -u`.
+
+const fileOf = (name: string) => `${name.replaceAll(" ", "-")}.md`;
+
+async function formatted(path: string, text: string): Promise<readonly [string, string]> {
+  const file = join(root, path);
+  const options = await resolveConfig(file);
+  return [await format(text, { ...options, filepath: file }), file];
+}
+
+test.each(commands)("docs/cli has the help of $name", async ({ name }) => {
+  const { stdout } = await cli([...name.split(" "), "--help"]);
+  const page = `# svc-webhooks ${name}\n\n\`\`\`text\n${stdout}\`\`\`\n\n[All commands](../cli.md)\n`;
+  const [written, file] = await formatted(`docs/cli/${fileOf(name)}`, page);
+  await expect(written).toMatchFileSnapshot(file);
+});
+
+test.each([
+  ["docs/cli.md", "cli/"],
+  ["tools/cli/README.md", "https://github.com/svc-webhooks/svc-webhooks/blob/main/docs/cli/"],
+])("%s lists all commands", async (page, folder) => {
+  const rows = commands.map(
+    ({ name, summary }) => `| [\`${name}\`](${folder}${fileOf(name)}) | ${summary} |\n`,
+  );
+  const table = `| command | what it does |\n| --- | --- |\n${rows.join("")}`;
+  const text = readFileSync(join(root, page), "utf8");
+  const [written, file] = await formatted(
+    page,
+    text.replace(/^\| command .*\|\n(?:\|.*\|\n)*/m, () => table),
+  );
+  await expect(written).toMatchFileSnapshot(file);
+});
+
+/** Runs the commands of a block in an empty folder, with the linked `svc-webhooks`. Exit codes are ignored. */
+async function runBlock(block: string): Promise<string> {
+  const path = [join(root, "node_modules/.bin"), process.env["PATH"]].join(delimiter);
+  const options = { cwd: dirname(newFile()), env: { ...process.env, PATH: path } };
+  const { stdout } = await promisify(execFile)("bash", ["-c", `${block}\ntrue`], options);
+  return stdout;
+}
+
+testPosix("docs/debug-a-signature.md shows what verify --explain prints", async () => {
+  const page = readFileSync(join(root, "docs/debug-a-signature.md"), "utf8");
+  const [, block = "", shown = ""] = /```sh\n([^]*?)```\n\n```text\n([^]*?)```/.exec(page) ?? [];
+  const current = page.replace(shown, await runBlock(block));
+  const [written, file] = await formatted("docs/debug-a-signature.md", current);
+  await expect(written).toMatchFileSnapshot(file);
+});
+
+testPosix("the README's sign and verify agree", async () => {
+  const readme = readFileSync(join(root, "tools/cli/README.md"), "utf8");
+  const [, block = ""] = /```sh\n(export[^]*?)```/.exec(readme) ?? [];
+  expect(await runBlock(block.replace("whsec_…", secret))).toBe("The signature is genuine.\n");
+});
+
+test("docs/cli.md names every scheme, and every mistake of a sender", () => {
+  const page = readFileSync(join(root, "docs/cli.md"), "utf8");
+  const folder = join(root, "tools/explain/src/senders");
+  const ids = readdirSync(folder).flatMap((file) =>
+    Array.from(
+      readFileSync(join(folder, file), "utf8").matchAll(/\bid: "(\w+)"/g),
+      ([, id = ""]) => id,
+    ),
+  );
+  expect(ids).toContain("sha1_header");
+  const [, section = ""] = /^## Other senders\n([^]*?)^## /m.exec(page) ?? [];
+  const names = Object.keys(senders);
+  expect([...names, ...ids].filter((one) => !section.includes(`\`${one}\``))).toEqual([]);
+});
