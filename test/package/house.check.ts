@@ -75,6 +75,24 @@ test("packages import only packages before them, and none of what an app loads i
   expect(broken).toEqual([]);
 });
 
+/** Returns the files and folders in the trees of a page: its blocks that begin with a folder. */
+const namesIn = (page: string) =>
+  textOf(page)
+    .split(/^```\n/m)
+    .filter((block) => /^[\w/-]+\/(?:\s|$)/.test(block))
+    .flatMap((tree) => tree.match(/(?<![\w./-])[\w-]+(?:\.tsx?\b|\/(?= ))/g) ?? []);
+
+test.each(files.filter((file) => /(?:^|\/)ARCHITECTURE\.md$/.test(file)))(
+  "the trees of %s name only files that exist",
+  (page) => {
+    const names = namesIn(page);
+    expect(names.length).toBeGreaterThan(5);
+    expect(names.filter((name) => !files.some((file) => `/${file}`.includes(`/${name}`)))).toEqual(
+      [],
+    );
+  },
+);
+
 /** Returns the modules of a source that each of its modules imports, including type imports. */
 function importsIn(source: string): ReadonlyMap<string, readonly string[]> {
   const modules = files.filter((file) => file.startsWith(`${source}/`) && /\.tsx?$/.test(file));

@@ -41,7 +41,7 @@ test("a report, its page and its errors use the words of their form, and its dat
   expect(pageOf(page, words)).toContain("Repeat it: <code>--at crash@4</code>");
   expect(pageOf(page)).toContain("Repeat it: <code>only: &quot;crash@4&quot;</code>");
   expect(pageOf(withoutData(page), words)).toContain(
-    "<p>Only the history crash@3 was run. Remove `--at` to run all histories.",
+    "<p>Only the history with crash@3 was run. Remove `--at` to run all histories.",
   );
 });
 
