@@ -109,7 +109,7 @@ test("a receiver of another scheme fails every case, and the first one names the
   const all = casesOf(contractOf(await schemeUnderTest("slack"), mount));
   const cases = all.filter(({ title }) => !title.includes("(skipped: "));
   await expect(cases[0]?.run()).rejects.toThrow(
-    "A genuine delivery got a 401 response instead of a 2xx. The receiver's secret or scheme may differ from those of the delivery, or its clock may differ from this machine's.",
+    "A genuine delivery got a 401 response instead of a 2xx. The receiver's secret or scheme may not match the delivery's, or the receiver's clock may differ from this machine's. Compare them.",
   );
   expect(await failuresOf(cases)).toHaveLength(cases.length);
 });

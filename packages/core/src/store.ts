@@ -4,7 +4,7 @@
  */
 export type MaybePromise<T> = T | Promise<T>;
 
-/** The deadline of a call, which the receiver passes to stores, queues and body readers. */
+/** The deadline of a call, which the receiver passes to stores and body readers. */
 export interface DeadlineCall {
   /** Aborted when the call's deadline has passed. After that, the receiver no longer waits for the result. */
   readonly signal: AbortSignal;

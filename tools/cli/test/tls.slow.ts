@@ -42,7 +42,7 @@ test.each([
   [
     "a server without TLS",
     undefined,
-    /^(?:The receiver does not use TLS on this port|.+ during the TLS handshake)\./,
+    /^(?:This port does not use TLS|.+ during the TLS handshake)\./,
   ],
 ])("%s is named", async (_what, cert, text) => {
   const url = await receiver(cert);
@@ -108,7 +108,7 @@ test.each<[string, string, string, ServerOptions, RegExp]>([
     valid,
     "https://127.0.0.1",
     { requestCert: true, rejectUnauthorized: true },
-    /^(?!.*TLS connection failed)(?!.*NODE_EXTRA).*The receiver requires a client certificate \(/s,
+    /^(?!.*TLS connection failed)(?!.*NODE_EXTRA).*The server requires a client certificate \(/s,
   ],
 ])("each command names %s", async (_what, cert, base, options, text) => {
   const file = newFile();
@@ -148,7 +148,7 @@ test.each([
 
 test("each command names an https: URL of a port without TLS", async () => {
   expect(await outputsOf(await receiver(undefined))).toEqual(
-    inEach(/(?:The receiver does not use TLS on this port|during the TLS handshake)\. .+ HTTPS\./),
+    inEach(/(?:This port does not use TLS|during the TLS handshake)\. .+ HTTPS\./),
   );
 });
 

@@ -83,7 +83,7 @@ function refusalOf(error: unknown): Refusal {
   return isOurs
     ? new Refusal(
         code ?? codeIn(error),
-        "The server's settings, or the service, do not allow this call.",
+        "This server's settings or the service prevented the call.",
         "The field `untrusted` contains the error's message. Ask the user to correct the command that starts this server.",
         texts,
       )

@@ -305,7 +305,7 @@ describe("a receiver that cannot be reached", () => {
 
   test.each([
     ["https", true, "tls", /^The certificate is self-signed\. .+ NODE_EXTRA_CA_CERTS/],
-    ["https", false, "tls", /does not use TLS on this port|during the TLS handshake/],
+    ["https", false, "tls", /does not use TLS|during the TLS handshake/],
     ["http", true, "connection_closed", /serves HTTPS, use an https: URL/],
   ])("%s to a port with TLS %j is explained by conformance", async (scheme, isTls, code, cause) => {
     const { call } = await connect(["--secret-env", "SECRET", "--write"]);

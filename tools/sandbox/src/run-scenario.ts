@@ -150,7 +150,7 @@ function assertFits({ steps }: Scenario, to: string | undefined, secrets: readon
     throw wrongUsage("The scenario needs the URL of your receiver. Add --to URL.");
   if (to !== undefined && !isHttpUrl(to))
     throw wrongUsage(
-      "--to must be an http: or https: URL, such as http://localhost:3000/webhooks.",
+      "`to` (--to) must be an http: or https: URL, such as http://localhost:3000/webhooks.",
     );
   const rotations = steps.filter(isRotation).length;
   if (secrets.length > 0 && secrets.length < rotations + 1)

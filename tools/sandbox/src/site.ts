@@ -190,6 +190,6 @@ function missing(app: ReturnType<typeof controlRoutes>, path: string): ApiError 
     );
   }
   const Allow = allowed.join(", ");
-  const text = `Use ${Allow} for this route.`;
+  const text = `Use ${allowed.join(" or ")} for this route.`;
   return new ApiError(405, "method_not_allowed", text, { headers: { Allow } });
 }

@@ -48,7 +48,7 @@ describe("createSandbox refuses", () => {
     [
       "A-24",
       "5000",
-      "A size is a number followed by B, kB, KiB, MB or MiB, such as 512B, 64KiB or 10MB.",
+      "A size is a number followed by B, kB, KiB, MB or MiB, such as 512B, 64KiB or 10MB, and at most 1000MB.",
     ],
   ])("the value %s=%s, with the form of each value", (id, value, text) => {
     const create = () => createSandbox({ assumptions: { [id]: value } });

@@ -68,8 +68,9 @@ export interface ReleaseOptions {
 }
 
 /**
- * The operations that an inbox offers to operators. `id` is the queue's own id of a job. A method rejects with a
- * `WebhookError` `queue_unavailable` if the queue's server does not reply to one of its calls within 10 s.
+ * The operations that an inbox offers to operators. `id` is the queue's own id of a job. If a call
+ * to the queue's server gets no reply within 10 s, the method (with `list`, the iteration) rejects with a `WebhookError`
+ * `queue_unavailable`.
  */
 export interface InboxAdmin {
   stats(): Promise<InboxStats>;

@@ -30,7 +30,7 @@ export interface Inbox {
 }
 
 /** The second parameter of `Enqueue`. */
-export interface EnqueueCall extends DeadlineCall {
+export interface EnqueueCall extends Pick<DeadlineCall, "signal"> {
   /** The event as it was sent. Its schema runs in the worker. */
   readonly event: AnyEvent;
 }

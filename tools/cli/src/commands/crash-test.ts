@@ -425,7 +425,7 @@ function unacknowledgedHint(
 ): string {
   const signed =
     secretName === undefined
-      ? "The deliveries are not signed: pass the variable from which your server reads the secret, such as --secret-env SVC_WEBHOOK_SECRET."
+      ? "The deliveries are not signed. Pass the name of the variable from which your server reads the secret, such as --secret-env SVC_WEBHOOK_SECRET."
       : `The deliveries are signed with the secret in ${secretName} (--secret-env). This command sets the same variable for your server, so let the server read its secret from there.`;
   const fix =
     status === 401 || status === 403

@@ -52,7 +52,8 @@ const texts = {
     fix: rawBody,
   },
   body_altered: {
-    cause: "The receiver, or something in front of it, modifies the body before it is verified.",
+    cause:
+      "The receiver, or something in front of it, probably modifies the body before it is verified.",
     fix: "Verify the bytes as they arrive. Turn off whatever trims, decodes or re-encodes the body.",
   },
   wrong_secret: {

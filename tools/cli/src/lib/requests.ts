@@ -58,7 +58,7 @@ export function filesAt(path: string): readonly string[] {
   }
   if (names.length > 0) return names.toSorted().map((name) => join(path, name));
   throw new UsageError(
-    "The folder contains no .jsonl file.",
+    `The folder ${path} contains no .jsonl file.`,
     "Save deliveries with svc-webhooks listen --save <folder>/deliveries.jsonl.",
   );
 }

@@ -37,7 +37,7 @@ export async function explainTls(error: unknown, { hostname }: URL): Promise<unk
 }
 
 const hungUp =
-  "The connection was closed during the TLS handshake. If the receiver does not use TLS on this port, use an http: URL, or the port on which it serves HTTPS.";
+  "The connection was closed during the TLS handshake. If this port does not use TLS, use an http: URL, or the port that serves HTTPS.";
 
 /** The error of a failed connection. Its message states the reason and the fix, in whole sentences. */
 export class ConnectionError extends Error {

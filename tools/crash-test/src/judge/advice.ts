@@ -148,7 +148,7 @@ const rules: Readonly<Record<FindingKind, readonly Rule[]>> = {
     {
       when: isInTransaction,
       text: (effect) =>
-        `The value of \`${effect}\` probably comes from the process's memory. Compute it in the database.`,
+        `The value written to \`${effect}\` probably comes from the process's memory. Compute it in the database.`,
     },
     {
       when: always,

@@ -93,7 +93,7 @@ function refusalOf(error: SvcError): Refusal {
   const [code, happened, fix] = texts[status] ?? [
     "service_error",
     `The service responded with status ${status}.`,
-    "Check the service's log, and that --base-url is the service's URL before /v1.",
+    "Ask the user to check the service's log, and whether --base-url or SVC_BASE_URL is the service's URL before /v1.",
   ];
   return new Refusal(code, happened, fix, [["message of the service", message]], { cause: error });
 }

@@ -51,7 +51,8 @@ const forms: Readonly<Record<string, string>> = {
   "<delay>": `A delay ${duration}.`,
   "<duration>": `A duration ${duration}.`,
   "<limit>": "A limit is a number of requests from 1 to 999999, as in epoch:100/60s.",
-  "<size>": "A size is a number followed by B, kB, KiB, MB or MiB, such as 512B, 64KiB or 10MB.",
+  "<size>":
+    "A size is a number followed by B, kB, KiB, MB or MiB, such as 512B, 64KiB or 10MB, and at most 1000MB.",
   "<status>": "A status is a number from 300 to 599, as in stop:400+410.",
   "<type>":
     "A type consists of letters, digits, dots, underscores and hyphens, as in extra:email.opened.",

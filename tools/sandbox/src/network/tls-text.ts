@@ -28,7 +28,7 @@ export function tlsText(
     case "UNABLE_TO_GET_ISSUER_CERT":
     case "UNABLE_TO_GET_ISSUER_CERT_LOCALLY":
     case "UNABLE_TO_VERIFY_LEAF_SIGNATURE":
-      return `Node cannot verify the issuer of the certificate. Either the receiver does not send its intermediate certificates, or Node does not trust the authority. ${trusting("the authority's root certificate")}`;
+      return `Node cannot verify the issuer of the certificate. Either the server does not send its intermediate certificates, or Node does not trust the authority. ${trusting("the authority's root certificate")}`;
     case "CERT_HAS_EXPIRED":
       return "The certificate has expired.";
     case "CERT_NOT_YET_VALID":
@@ -41,11 +41,11 @@ export function tlsText(
   // The reason comes from OpenSSL's line in the message, because Node 20 reports all TLS protocol errors as EPROTO.
   const reason = /:SSL routines:[^:]*:([^:]+)/.exec(message)?.[1] ?? message;
   if (/wrong version number|packet length too long|http request/.test(reason))
-    return "The receiver does not use TLS on this port. Use an http: URL, or the port on which the receiver serves HTTPS.";
+    return "This port does not use TLS. Use an http: URL, or the port that serves HTTPS.";
   if (reason.includes("certificate required"))
-    return `The receiver requires a client certificate (${reason}), but none is ever sent. Use a URL that requires none.`;
+    return `The server requires a client certificate (${reason}), but none is ever sent. Use a URL that requires none.`;
   // TLS 1.2 has no alert of its own for a missing client certificate, so that is one possible cause of this failure.
   return reason.includes("handshake failure")
-    ? `The receiver refused the TLS handshake (${reason}). It may require a client certificate, which is never sent, or a cipher that Node does not offer.`
+    ? `The server refused the TLS handshake (${reason}). It may require a client certificate, which is never sent, or a cipher that Node does not offer.`
     : `The TLS connection failed (${reason}).`;
 }

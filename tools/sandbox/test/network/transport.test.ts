@@ -657,7 +657,7 @@ describe("TLS", () => {
     const server = await listening(createHttpServer((_, response) => response.end()));
     expect(await failureOf(`https://127.0.0.1:${portOf(server)}/`)).toEqual({
       kind: "tls",
-      text: "The receiver does not use TLS on this port. Use an http: URL, or the port on which the receiver serves HTTPS.",
+      text: "This port does not use TLS. Use an http: URL, or the port that serves HTTPS.",
     });
   });
 
@@ -670,12 +670,12 @@ describe("TLS", () => {
     [
       "a client certificate",
       { requestCert: true, rejectUnauthorized: true },
-      /^The receiver requires a client certificate \([^:\n]+\), but none is ever sent\./,
+      /^The server requires a client certificate \([^:\n]+\), but none is ever sent\./,
     ],
     [
       "a client certificate with TLS 1.2",
       { requestCert: true, rejectUnauthorized: true, maxVersion: "TLSv1.2" },
-      /^The receiver refused the TLS handshake \([^:\n]+\)\. It may require a client certificate,/,
+      /^The server refused the TLS handshake \([^:\n]+\)\. It may require a client certificate,/,
     ],
   ] as const)("reports the alert of a receiver that requires %s", async (_, options, words) => {
     const server = createHttpsServer({ key, cert: valid, ...options }, (_incoming, response) =>

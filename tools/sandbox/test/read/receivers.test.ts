@@ -64,7 +64,7 @@ const cases: readonly Case[] = [
   {
     what: "a receiver without TLS",
     code: "receiver_fails",
-    text: /The receiver does not use TLS on this port\. .+\.$/,
+    text: /This port does not use TLS\. .+\.$/,
     url: async () => (await receiver()).url.replace("http:", "https:"),
   },
 ];

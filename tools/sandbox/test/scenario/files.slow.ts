@@ -124,7 +124,7 @@ test("refuses options that do not fit the scenario", async () => {
     "The scenario rotates the secret once, so it needs 2 secrets, all of which the receiver must accept. Repeat --secret-env NAME.",
   );
   await expect(runScenario(rotated, { to: "localhost:3000" })).rejects.toThrow(
-    "--to must be an http: or https: URL",
+    "(--to) must be an http: or https: URL",
   );
   await expect(runScenario(rotated, { to: "https://example.com/" })).rejects.toThrow(
     "--to cannot be an endpoint. Use a loopback address",

@@ -1,4 +1,5 @@
 import { deepEqual, fail, ok } from "node:assert/strict";
+import { inspect } from "node:util";
 import type {
   ClaimRequest,
   ClaimResult,
@@ -115,11 +116,11 @@ export class StoreProbe {
     const { fence, run } = result;
     ok(
       Number.isSafeInteger(fence) && fence > 0,
-      `The fence must be a positive safe integer, not ${fence}.`,
+      `\`fence\` must be a positive safe integer, not ${inspect(fence)}.`,
     );
     ok(
       Number.isSafeInteger(run) && run > 0,
-      `The run must be a positive safe integer, not ${run}.`,
+      `\`run\` must be a positive safe integer, not ${inspect(run)}.`,
     );
     return { fence, run };
   }

@@ -6,7 +6,7 @@ import * as sources from "./sources.js";
 const secret =
   "The receiver's secret may differ from the one that signed the delivery. If they are equal, check how the receiver computes the signature: it must be sha256= followed by the hex digits of the raw body's HMAC-SHA256, keyed with the whole secret, including whsec_.";
 const schemeSecret =
-  "The receiver's secret or scheme may differ from those of the delivery, or its clock may differ from this machine's.";
+  "The receiver's secret or scheme may not match the delivery's, or the receiver's clock may differ from this machine's. Compare them.";
 const path = "Make the receiver accept POST requests at the path of the URL.";
 
 /** Returns a hint about why a receiver responds to a genuine delivery with this status. */
