@@ -102,6 +102,8 @@ describeWithPostgres("objects that another role has created", () => {
     return boss;
   }
 
+  const partitionBy = (event: object) => (event as { readonly key?: string }).key;
+
   /** Uses every function of an inbox and every statement of its worker. */
   async function useAll(inbox: PgBossInbox, behavior: { isDown: boolean }): Promise<void> {
     const receiver: Receiver = createReceiver({
@@ -110,10 +112,10 @@ describeWithPostgres("objects that another role has created", () => {
       log: () => {},
       onParked: () => {},
       on: {
-        "*": inbox((event) => {
-          const { key } = event as { readonly key?: string };
-          if (behavior.isDown && key === "b") throw new Error("retry");
-          if (behavior.isDown) throw new PermanentError("down");
+        "*": inbox((event, { run }) => {
+          // Fails once: the wait after a second failure would be longer than the rest of this test.
+          if (partitionBy(event) === "b" && run === 1) throw new Error("retry");
+          if (partitionBy(event) === "a" && behavior.isDown) throw new PermanentError("down");
         }),
       },
     });
@@ -151,8 +153,6 @@ describeWithPostgres("objects that another role has created", () => {
     }, "all events are done");
     await worker.stop({ deadlineMs: 0 });
   }
-
-  const partitionBy = (event: object) => (event as { readonly key?: string }).key;
 
   test.each(["continue", "hold"] as const)(
     "are called neither by pg-boss nor by the inbox with the options of the README, with %s",
