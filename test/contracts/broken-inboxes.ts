@@ -288,6 +288,19 @@ export const brokenInboxes: readonly BrokenInbox[] = [
     })),
   ),
   broken(
+    "lists jobs that have left their state",
+    operating((admin) => ({
+      async *list(query) {
+        const ids: string[] = [];
+        for await (const { id } of admin.list(query)) ids.push(id);
+        for (const id of ids) {
+          const entry = await admin.get(id);
+          if (entry) yield { ...entry, state: query.state };
+        }
+      },
+    })),
+  ),
+  broken(
     "lists all types",
     asking((query) => ({ ...query, type: undefined })),
   ),

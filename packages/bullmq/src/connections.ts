@@ -1,3 +1,5 @@
+import { isReadOnly } from "./queue/connection.js";
+
 /** The ioredis options of {@link queueConnection} and {@link workerConnection}. */
 export interface ConnectionOptions {
   readonly maxRetriesPerRequest: number | null;
@@ -8,8 +10,7 @@ export interface ConnectionOptions {
 }
 
 /** Reconnects and repeats the command after `READONLY`, because the address may lead to a new primary by now. */
-const reconnectOnError = ({ message }: Error): 2 | false =>
-  /(?:^|-)READONLY /.test(message) ? 2 : false;
+const reconnectOnError = (error: Error): 2 | false => (isReadOnly(error) ? 2 : false);
 
 /**
  * The ioredis options for the connection of a `Queue`: commands fail while Redis is unreachable. After 5 s, ioredis

@@ -301,12 +301,11 @@ describeWithRedis("an inbox on BullMQ", () => {
       const { queue, inbox, send, id } = await withLetter();
       const late = bullmqInbox(
         Object.create(queue, {
-          getJob: {
-            async value(...args: Parameters<typeof queue.getJob>) {
-              const job = await queue.getJob(...args);
-              const state = await job?.getState();
+          getJobState: {
+            async value(...args: Parameters<typeof queue.getJobState>) {
+              const state = await queue.getJobState(...args);
               await send();
-              return Object.create(job ?? null, { getState: { value: async () => state } }) as Job;
+              return state;
             },
           },
         }) as Queue,

@@ -26,11 +26,11 @@ export function adminOf(
   reach: Reach,
   onDiscard: BullmqInboxOptions["onDiscard"],
 ): InboxAdmin {
-  /** Returns a job and its state, or undefined if the job does not exist or is in another state, such as done. */
+  /** Returns a job and its entry, or undefined if the job does not exist or is in another state, such as done. */
   const find = async (id: string) => {
-    const job = await reach(queue.getJob(id));
-    const state = job && stateOf(await reach(job.getState()));
-    return state && { job, state };
+    const [job, bullState] = await reach(Promise.all([queue.getJob(id), queue.getJobState(id)]));
+    const state = job && stateOf(bullState);
+    return state && { job, entry: entryOfJob(job, state) };
   };
   const admin: InboxAdmin = {
     async stats() {
@@ -57,33 +57,31 @@ export function adminOf(
       let left = limit;
       // Reads all ids first, because the caller may remove jobs while it iterates over the list.
       const ids = await reach(queue.getRanges(bullStates[state], 0, -1, true));
+      const start = ids.findIndex((id) => id === after) + 1;
       assertValid(
-        after === undefined || ids.includes(after),
+        after === undefined || start > 0,
         "query.after",
         "The job `after` is no longer in this list. List again without `after`.",
       );
-      for (const id of ids.slice(after === undefined ? 0 : ids.indexOf(after) + 1)) {
+      for (const id of ids.slice(start)) {
         if (left <= 0) return;
-        const job = await reach(queue.getJob(id));
-        const entry = job && entryOfJob(job, state);
-        if (!entry || (type !== undefined && entry.type !== type)) continue;
+        const entry = (await find(id))?.entry;
+        if (entry?.state !== state || (type !== undefined && entry.type !== type)) continue;
         left -= 1;
         yield entry;
       }
     },
-    async get(id) {
-      const queued = await find(id);
-      return queued && entryOfJob(queued.job, queued.state);
-    },
+    get: async (id) => (await find(id))?.entry,
     async retry(id) {
       const queued = await find(id);
-      if (queued?.state === "delayed") return reach(runNow(queued.job));
-      return queued?.state === "dead" && reach(revive(queued.job));
+      if (queued?.entry.state === "delayed") return reach(runNow(queued.job));
+      return queued?.entry.state === "dead" && reach(revive(queued.job));
     },
     async discard(id, reason) {
       const queued = await find(id);
-      if (queued?.state !== "dead" || !(await reach(discard(queue, queued.job)))) return false;
-      await onDiscard?.(entryOfJob(queued.job, "dead"), reason);
+      if (queued?.entry.state !== "dead" || !(await reach(discard(queue, queued.job))))
+        return false;
+      await onDiscard?.(queued.entry, reason);
       return true;
     },
     release: (options) => release(queue, reach, admin, options),

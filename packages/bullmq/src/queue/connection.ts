@@ -104,7 +104,7 @@ export function keepConnected(worker: Pick<QueueLike, "backend"> | undefined): v
 }
 
 /** Returns whether a replica refused a write. Redis 6.2 wraps errors: `ERR Error running script (…): -READONLY …`. */
-const isReadOnly = (error: unknown) => /(?:^|-)READONLY /.test(errorText(error));
+export const isReadOnly = (error: unknown): boolean => /(?:^|-)READONLY /.test(errorText(error));
 
 /**
  * The share of `maxmemory` reserved for workers, which write when they fetch and settle jobs: a full Redis refuses

@@ -90,6 +90,27 @@ export const admin: readonly InboxCase[] = [
     );
     deepEqual([page.length, rest.length], [2, 1]);
   }),
+  operator("list does not return a job as it is after it has left the state", async (probe) => {
+    const process = await probe.worker();
+    await bury(probe, process, await probe.deliveries(2));
+    const [, second] = await probe.list(process, { state: "dead" });
+    const running = gate();
+    probe.behavior = () => running.passed;
+    const attempts: number[] = [];
+    for await (const entry of process.admin.list({ state: "dead" })) {
+      attempts.push(entry.attempts);
+      if (attempts.length > 1) continue;
+      await process.admin.retry(second?.id ?? "");
+      await probe.ran(3);
+    }
+    running.open();
+    await probe.counts(process, { dead: 1 });
+    // The list may contain the second job as it was before its retry.
+    ok(
+      attempts.every((count) => count === 1),
+      `The list of dead letters counts ${attempts.join(" and ")} attempts. Return a job only if it is still dead.`,
+    );
+  }),
   operator("get returns one job with its facts and its exact bytes", async (probe) => {
     const process = await probe.worker();
     const startedAt = probe.clock.now();
