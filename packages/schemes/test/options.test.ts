@@ -125,6 +125,8 @@ describe("the options of hmac", () => {
     ],
     ["a prefix that contains the separator", { prefix: "t=1,v1=", separator: "," }, "separator"],
     ["a before that leaves the time out", { ...timed, before: () => "v0:" }, "before"],
+    ["a before that returns nothing", { ...timed, before: (() => {}) as never }, "before"],
+    ["a before that returns a list", { ...timed, before: ((t: string) => [t]) as never }, "before"],
     ["a toleranceMs of 0", { ...timed, toleranceMs: 0 }, "toleranceMs"],
   ])("refuse %s", (_what, more, option) => {
     expect(() => hmac({ ...valid, ...more })).toThrow(
