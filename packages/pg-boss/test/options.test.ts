@@ -1,6 +1,7 @@
 import { createReceiver } from "@svc-webhooks/core";
+import { codeOf } from "@svc-webhooks/core/adapter";
 import { signed } from "@svc-webhooks/kit/deliveries";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { pgBossInbox, type PgBossInboxOptions, type PgBossLike } from "@svc-webhooks/pg-boss";
 
 // The engine needs a newer Node: `test/pg-boss` runs it. These tests record what it is given.
@@ -201,4 +202,21 @@ describe("pgBossInbox", () => {
     const working = pgBossInbox(recording().boss).work({} as never);
     await expect(working).rejects.toMatchObject({ code: "invalid_option", option: "receiver" });
   });
+});
+
+test("an operator's retry of a letter that holds its key waits 10 s for the server", async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const executeSql = () => new Promise<never>(() => {});
+  const { boss } = recording({
+    findJobs: [{ id: crypto.randomUUID(), sourceId: crypto.randomUUID() }],
+    getDb: () => ({ executeSql }),
+  });
+  const { admin } = pgBossInbox(boss, { partitionBy: () => "a", afterDead: "hold" });
+  let code: unknown;
+  admin.retry(crypto.randomUUID()).catch((error: unknown) => (code = codeOf(error)));
+  await vi.advanceTimersByTimeAsync(9_999);
+  expect(code).toBeUndefined();
+  await vi.advanceTimersByTimeAsync(1);
+  expect(code).toBe("queue_unavailable");
 });

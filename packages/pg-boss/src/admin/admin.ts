@@ -28,7 +28,7 @@ export function adminOf(queue: InboxQueue): InboxAdmin {
     const letter = await letterOf(id);
     if (!letter) return isId(id) && runNow(queue, id);
     // Revives the failed job itself, because that job holds the key and its place in the order.
-    if (holds && letter.sourceId !== null && (await revive(queue, letter.sourceId))) {
+    if (holds && letter.sourceId !== null && (await revive(queue, letter.sourceId, operatorMs))) {
       await replyTo(boss, () => boss.deleteJob(dead, [id]), operatorMs);
       return true;
     }

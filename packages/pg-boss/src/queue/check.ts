@@ -16,12 +16,11 @@ const dayMs = 86_400_000;
 
 /** Resolves to one text for each condition that endangers jobs. */
 export async function check(queue: InboxQueue): Promise<readonly string[]> {
-  const inQueues = [
-    ...(await differences(queue, queue.name, queue.settings)),
-    ...(await differences(queue, queue.dead, queue.deadSettings)),
-  ];
+  const inMain = await differences(queue, queue.name, queue.settings);
+  const inDead = await differences(queue, queue.dead, queue.deadSettings);
+  const inQueues = [...(inMain ?? [missing(queue.name)]), ...(inDead ?? [missing(queue.dead)])];
   // Stops here if a queue is missing, because the other checks need both queues.
-  if (inQueues.some((text) => text.includes("does not exist"))) return inQueues;
+  if (!inMain || !inDead) return inQueues;
   await assertSchema(queue);
   return [
     ...inQueues,
@@ -33,15 +32,18 @@ export async function check(queue: InboxQueue): Promise<readonly string[]> {
   ];
 }
 
+/** Resolves to one text for each setting in which a queue differs. Undefined if the queue does not exist. */
 async function differences(
   queue: InboxQueue,
   name: string,
   settings: InboxQueue["settings"],
-): Promise<readonly string[]> {
+): Promise<readonly string[] | undefined> {
   const deviations = await differencesOf(queue, name, settings);
-  if (!deviations) return [missing(name)];
-  return (Object.keys(deviations) as (keyof BossQueueSettings)[]).map((setting) =>
-    setting === "policy" ? otherPolicy(queue) : difference(name, setting, settings),
+  return (
+    deviations &&
+    (Object.keys(deviations) as (keyof BossQueueSettings)[]).map((setting) =>
+      setting === "policy" ? otherPolicy(queue) : difference(name, setting, settings),
+    )
   );
 }
 

@@ -4,7 +4,7 @@ import { is, sql, type InboxQueue } from "./queue.js";
  * Makes a failed job run again, at its old place in the order, with its attempts counted from zero. Resolves to false
  * if the job is not failed. Uses one statement, so that nothing deletes or takes the job in between.
  */
-export async function revive(queue: InboxQueue, id: string): Promise<boolean> {
+export async function revive(queue: InboxQueue, id: string, ms?: number): Promise<boolean> {
   const { name, jobs, mostAttempts } = queue;
   const rows = await sql(
     queue,
@@ -13,6 +13,7 @@ export async function revive(queue: InboxQueue, id: string): Promise<boolean> {
     where name = $1 and id = $2 and ${is("=", "failed")}
     returning id`,
     [name, id, mostAttempts],
+    ms,
   );
   return rows.length > 0;
 }
