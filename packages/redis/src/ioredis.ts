@@ -32,7 +32,8 @@ export function overIoredis(client: IoredisClient): Connection {
   const ready = async () => {
     // With `lazyConnect`, the first call connects the client, because nothing else does.
     if (client.status === "wait") await client.connect();
-    if (!isReady()) throw silence.notConnected(` (${client.status})`);
+    if (isReady()) return;
+    throw silence.notConnected(client.status === "ready" ? "" : ` (${client.status})`);
   };
   const leaveReplica = leaver(client, isReady, () => client.disconnect(true));
   /** The first key of each pending call. Only calls of `peek` have several keys. */

@@ -80,6 +80,24 @@ test.each([
   },
 );
 
+test.each([
+  ["connecting", "The Redis client is not connected (connecting)."],
+  ["ready", "The Redis client is not connected."],
+])(
+  "while an ioredis client that is %s has no stream, a claim rejects: %s",
+  async (status, text) => {
+    const client = {
+      ...{ status, stream: { writable: false } },
+      connect: async () => {},
+      disconnect() {},
+      evalsha: async () => "d",
+      eval: async () => "d",
+      call: async () => [],
+    };
+    await expect(redisStore(client).claim("1", claimBy("a"), call)).rejects.toThrow(text);
+  },
+);
+
 const durable = new Map([
   ["maxmemory-policy", "noeviction"],
   ["appendonly", "yes"],
