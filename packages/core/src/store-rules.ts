@@ -1,4 +1,7 @@
-/** The rules of `DeliveryStore` as a pure function, for stores that read and write a record in one atomic step. */
+/**
+ * The rules of `DeliveryStore` as a pure function, for stores that read and write a record in one atomic step, and the
+ * replies of servers that apply these rules themselves.
+ */
 import type {
   ClaimRequest,
   ClaimResult,
@@ -171,3 +174,81 @@ export const stateOf = (record: StoredRecord, now: number): RecordState | undefi
     : record.state === "running" && !isLeased(record, now)
       ? "failed"
       : record.state;
+
+/** Returns the error for a reply of another form. `call` is `"a claim"` or `"a peek"`. */
+type Unexpected = (call: string, reply: string) => Error;
+
+/**
+ * Reads the text with which a server's script or function replies to a claim: `c<fence> <run>`, with ` t` at the end if
+ * the claim took over a run; `b<leaseLeftMs>`; `d<lineage>` or `p<lineage>`.
+ *
+ * @param unexpected returns the error to throw for any other text
+ * @param decode returns the lineage for its text in the reply. Default: the text itself
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { readClaim } from "@svc-webhooks/core/store-rules";
+ *
+ * const unexpected = (call: string, reply: string) => new Error(`${reply} is no reply to ${call}.`);
+ * assert.deepEqual(readClaim("b250", unexpected), { status: "busy", leaseLeftMs: 250 });
+ * assert.throws(() => readClaim("OK", unexpected), /^Error: OK is no reply to a claim\.$/);
+ * ```
+ */
+export function readClaim(
+  reply: string,
+  unexpected: Unexpected,
+  decode = (lineage: string): string => lineage,
+): ClaimResult {
+  const rest = reply.slice(1);
+  switch (reply.charAt(0)) {
+    case "c": {
+      const [fence, run, mark] = rest.split(" ");
+      return { status: "claimed", fence: Number(fence), run: Number(run), takenOver: mark === "t" };
+    }
+    case "b":
+      return { status: "busy", leaseLeftMs: Number(rest) };
+    case "d":
+      return { status: "done", lineage: decode(rest) || undefined };
+    case "p":
+      return { status: "parked", lineage: decode(rest) || undefined };
+    default:
+      throw unexpected("a claim", reply);
+  }
+}
+
+const states: Readonly<Record<string, RecordState | undefined>> = {
+  r: "running",
+  f: "failed",
+  p: "parked",
+  d: "done",
+  "-": undefined,
+};
+
+/**
+ * Reads the text with which a server's script or function replies to a `peek` of `count` keys. It has one letter for
+ * each key: `r`, `f`, `p`, `d`, or `-` for no record.
+ *
+ * @param unexpected returns the error to throw for any other text
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { readStates } from "@svc-webhooks/core/store-rules";
+ *
+ * const unexpected = (call: string, reply: string) => new Error(`${reply} is no reply to ${call}.`);
+ * assert.deepEqual(readStates("d-", 2, unexpected), ["done", undefined]);
+ * assert.throws(() => readStates("d", 2, unexpected), /^Error: d is no reply to a peek\.$/);
+ * ```
+ */
+export function readStates(
+  reply: string,
+  count: number,
+  unexpected: Unexpected,
+): readonly (RecordState | undefined)[] {
+  const letters = Array.from(reply);
+  if (letters.length !== count || !letters.every((letter) => Object.hasOwn(states, letter))) {
+    throw unexpected("a peek", reply);
+  }
+  return letters.map((letter) => states[letter]);
+}

@@ -1,9 +1,16 @@
 import { sized } from "@svc-webhooks/kit/sized";
 import { fakeClock } from "@svc-webhooks/testing";
 import { storeContract } from "@svc-webhooks/testing/store";
-import { describe, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Clock, DeliveryStore } from "../src/index.js";
-import { next, stateOf, type Change, type StoredRecord } from "../src/store-rules.js";
+import {
+  next,
+  readClaim,
+  readStates,
+  stateOf,
+  type Change,
+  type StoredRecord,
+} from "../src/store-rules.js";
 
 /** A store that has nothing but a map and the rules. */
 function ruledStore(clock: Clock): DeliveryStore {
@@ -38,3 +45,28 @@ storeContract(
   },
   { modelRuns: sized(100, 1_000) },
 );
+
+const unexpected = (call: string, reply: string) => new Error(`${call}: ${reply}`);
+
+test.each<[string, object]>([
+  ["c1795000000000 2", { status: "claimed", fence: 1_795_000_000_000, run: 2, takenOver: false }],
+  ["c1795000000000 2 t", { status: "claimed", fence: 1_795_000_000_000, run: 2, takenOver: true }],
+  ["b250", { status: "busy", leaseLeftMs: 250 }],
+  ["d", { status: "done", lineage: undefined }],
+  ["da", { status: "done", lineage: "A" }],
+  ["pa", { status: "parked", lineage: "A" }],
+])("reads the reply of a claim: %s", (reply, result) => {
+  expect(readClaim(reply, unexpected, (text) => text.toUpperCase())).toEqual(result);
+});
+
+test.each(["", "x", "OK"])("refuses the reply of a claim: %j", (reply) => {
+  expect(() => readClaim(reply, unexpected)).toThrow(`a claim: ${reply}`);
+});
+
+test("reads the states of a peek, and refuses any other reply", () => {
+  const states = ["running", "failed", "parked", "done", undefined];
+  expect(readStates("rfpd-", 5, unexpected)).toEqual(states);
+  for (const reply of ["rfpd", "rfpd--", "rfpdx"]) {
+    expect(() => readStates(reply, 5, unexpected)).toThrow(`a peek: ${reply}`);
+  }
+});

@@ -1,16 +1,17 @@
 import type { CompleteResult, DeliveryStore, StoreCall } from "@svc-webhooks/core";
 import { assertOptions, assertValid } from "@svc-webhooks/core/adapter";
+import { readClaim, readStates } from "@svc-webhooks/core/store-rules";
 import { createCalls } from "./store/calls.js";
 import { checkServer } from "./schema/check.js";
 import { connect, type PostgresClient } from "./connect.js";
-import { withStatus, type Database } from "./database.js";
+import { unexpected, withStatus, type Database } from "./database.js";
 import type { ClientOf, PgPool } from "./drivers/node-postgres.js";
 import type { PostgresJs, TxOf } from "./drivers/postgres-js.js";
 import type { RunIdentity, Statement } from "./run-identity.js";
 import { notAwaited } from "./errors.js";
 import { schemaOf } from "./schema/schema.js";
 import { createTransactions, extendRun } from "./store/transactions.js";
-import { claimResult, encoded, statesOf, uuid } from "./store/wire.js";
+import { decoded, encoded, uuid } from "./store/wire.js";
 
 export interface PostgresStoreOptions {
   /**
@@ -155,7 +156,7 @@ export function postgresStore(
         takeParked ? "1" : "",
         durableClaims ? "1" : "",
       ];
-      const result = claimResult(await call(schema.claim, values, storeCall));
+      const result = readClaim(await call(schema.claim, values, storeCall), unexpected, decoded);
       if (result.status === "claimed") transactions.addRun(key, encoded(token), result.fence);
       return result;
     },
@@ -195,7 +196,11 @@ export function postgresStore(
     forget: async (key, storeCall) => (await call(schema.forget, [uuid(key)], storeCall)) === "1",
 
     peek: async (keys, storeCall) =>
-      statesOf(await call(schema.peek, [keys.map(uuid).join(",")], storeCall), keys.length),
+      readStates(
+        await call(schema.peek, [keys.map(uuid).join(",")], storeCall),
+        keys.length,
+        unexpected,
+      ),
 
     transaction: transactions.begin,
     finish: transactions.finish,

@@ -1,12 +1,6 @@
-import type {
-  ClaimRequest,
-  ClaimResult,
-  CompleteResult,
-  DeliveryStore,
-  RecordState,
-  StoreCall,
-} from "@svc-webhooks/core";
+import type { ClaimRequest, CompleteResult, DeliveryStore, StoreCall } from "@svc-webhooks/core";
 import { assertOptions, assertValid } from "@svc-webhooks/core/adapter";
+import { readClaim, readStates } from "@svc-webhooks/core/store-rules";
 import { checkServer } from "./health/check.js";
 import { connect, type RedisClient } from "./connect.js";
 import type { Connection } from "./connection.js";
@@ -83,7 +77,7 @@ export function redisStore(
     shared: true,
     async claim(key, request, call) {
       const args = [...times(request), ...(request.takeParked ? ["1"] : [])];
-      return claimResult(await run(scripts.claim, key, call, args));
+      return readClaim(String(await run(scripts.claim, key, call, args)), unexpected);
     },
     complete: async (key, request, call) =>
       // The cast is safe, because the script returns only values of `CompleteResult`.
@@ -105,13 +99,14 @@ export function redisStore(
         );
       // The calls do not wait for each other's replies, so the client sends them as one pipeline per node.
       const readEach = async () => (await Promise.all(keys.map((key) => read([key])))).join("");
-      if (hasSlots) return statesOf(await readEach(), keys.length);
-      const reply = await read(keys).catch((error: unknown) => {
-        if (!messageOf(error).includes("CROSSSLOT")) throw error;
-        hasSlots = true;
-        return readEach();
-      });
-      return statesOf(reply, keys.length);
+      const readAll = () =>
+        read(keys).catch((error: unknown) => {
+          if (!messageOf(error).includes("CROSSSLOT")) throw error;
+          hasSlots = true;
+          return readEach();
+        });
+      const reply = await (hasSlots ? readEach() : readAll());
+      return readStates(String(reply), keys.length, unexpected);
     },
     check: (call = { signal: AbortSignal.timeout(5_000) }) =>
       checkServer(connection, `${prefix}check`, call),
@@ -126,41 +121,5 @@ const times = ({ token, leaseMs, retainMs }: ClaimRequest) => [
 ];
 const withLineage = ({ lineage = "", ...request }: ClaimRequest) => [...times(request), lineage];
 
-const states: Readonly<Record<string, RecordState | undefined>> = {
-  r: "running",
-  f: "failed",
-  p: "parked",
-  d: "done",
-  "-": undefined,
-};
-
-function statesOf(reply: unknown, count: number): readonly (RecordState | undefined)[] {
-  const letters = Array.from(String(reply));
-  if (letters.length !== count || !letters.every((letter) => Object.hasOwn(states, letter))) {
-    throw new Error(
-      `Redis returned an unexpected reply to a peek: ${JSON.stringify(String(reply).slice(0, 50))}`,
-    );
-  }
-  return letters.map((letter) => states[letter]);
-}
-
-function claimResult(reply: unknown): ClaimResult {
-  const text = String(reply);
-  const rest = text.slice(1);
-  switch (text.charAt(0)) {
-    case "c": {
-      const [fence, run, mark] = rest.split(" ");
-      return { status: "claimed", fence: Number(fence), run: Number(run), takenOver: mark === "t" };
-    }
-    case "b":
-      return { status: "busy", leaseLeftMs: Number(rest) };
-    case "d":
-      return { status: "done", lineage: rest || undefined };
-    case "p":
-      return { status: "parked", lineage: rest || undefined };
-    default:
-      throw new Error(
-        `Redis returned an unexpected reply to a claim: ${JSON.stringify(text.slice(0, 50))}`,
-      );
-  }
-}
+const unexpected = (call: string, reply: string) =>
+  new Error(`Redis returned an unexpected reply to ${call}: ${JSON.stringify(reply.slice(0, 50))}`);
