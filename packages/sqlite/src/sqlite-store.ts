@@ -150,22 +150,27 @@ export function sqliteStore<Db extends SqliteDatabase>(
 
     complete(key, request, call) {
       if (runs.end(key, request.token)) return "owner";
-      return connection.write(() => records.complete(bytesOf(key), request), call);
+      return connection.write(() => records.change("complete", bytesOf(key), request), call);
     },
 
     release(key, request, call) {
       if (runs.end(key, request.token)) return false;
-      return connection.write(() => records.release(bytesOf(key), request), call);
+      return connection.write(() => records.change("release", bytesOf(key), request), call);
     },
 
     extend(key, request, call) {
       if (runs.isFinished(key, request.token)) return true;
-      const extended = connection.write(() => records.extend(bytesOf(key), request), call, true);
+      const extended = connection.write(
+        () => records.change("extend", bytesOf(key), request),
+        call,
+        true,
+      );
       // The run is checked again, because its transaction may have been committed while the call waited.
       return then(extended, (is) => is || runs.isFinished(key, request.token));
     },
 
-    forget: (key, call) => connection.write(() => records.forget(bytesOf(key)), call),
+    forget: (key, call) =>
+      connection.write(() => records.change("forget", bytesOf(key), undefined), call),
 
     peek: (keys, call) =>
       connection.read(() => {

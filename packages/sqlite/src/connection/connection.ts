@@ -30,12 +30,18 @@ const begin = "BEGIN; COMMIT; BEGIN IMMEDIATE";
 /**
  * Runs `work` in a transaction that holds the write lock from its beginning. Waits for the lock for up to
  * `busy_timeout`, which blocks the process.
+ *
+ * @param run runs each statement of the transaction itself, not those of `work`
  */
-export function transact<Result>(db: SqliteDatabase, work: () => Result): Result {
-  explaining(() => db.exec(begin));
+export function transact<Result>(
+  db: SqliteDatabase,
+  work: () => Result,
+  run: (statement: () => void) => void = explaining,
+): Result {
+  run(() => db.exec(begin));
   try {
     const result = work();
-    explaining(() => db.exec("COMMIT"));
+    run(() => db.exec("COMMIT"));
     return result;
   } catch (error) {
     rollBack(db);
@@ -219,27 +225,16 @@ export function createConnection(
   const readOnce = <Result>(step: () => Result): Result =>
     renewing(() => (hasLog ? step() : withoutWaiting(step)));
 
-  const inTransaction = <Result>(step: () => Result): Result => {
-    db.exec(begin);
-    try {
-      const result = step();
-      db.exec("COMMIT");
-      return result;
-    } catch (error) {
-      rollBack(db);
-      throw error;
-    }
-  };
-
-  const writeOnce = <Result>(step: () => Result, mayBeLazy: boolean): Result =>
-    renewing(() =>
+  const writeOnce = <Result>(step: () => Result, mayBeLazy: boolean): Result => {
+    // Leaves the errors as they are, because `renewing` and `inTurn` distinguish them.
+    const write = () => transact(db, step, (statement) => statement());
+    return renewing(() =>
       // Uses NORMAL only with a write-ahead log: without it, a power loss during the commit could corrupt the file.
       mayBeLazy && (hasLog ||= withoutWaiting(() => pragma(db, "journal_mode") === "wal"))
-        ? withPragmas("PRAGMA busy_timeout=0; PRAGMA synchronous=NORMAL", settings, () =>
-            inTransaction(step),
-          )
-        : withoutWaiting(() => inTransaction(step)),
+        ? withPragmas("PRAGMA busy_timeout=0; PRAGMA synchronous=NORMAL", settings, write)
+        : withoutWaiting(write),
     );
+  };
 
   return {
     run: (step) => explaining(() => renewing(step)),

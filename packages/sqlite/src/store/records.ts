@@ -1,10 +1,4 @@
-import type {
-  ClaimRequest,
-  ClaimResult,
-  CompleteResult,
-  RecordState,
-  ReleaseRequest,
-} from "@svc-webhooks/core";
+import type { ClaimRequest, ClaimResult, RecordState } from "@svc-webhooks/core";
 import {
   doneRecord,
   next,
@@ -87,26 +81,18 @@ export class DeliveryRecords {
     return record && stateOf(record, now);
   }
 
+  /** Applies the rule of a call, and writes the record. Claims use `claim`, which also removes expired records. */
+  readonly change: Change<Uint8Array> = (call, key, request) => {
+    const [result, record] = next(call, this.#find(key), request, Date.now());
+    if (record) this.#put(key, record);
+    if (record === null) this.#statements.remove.run(key);
+    return result;
+  };
+
   claim(key: Uint8Array, request: ClaimRequest): ClaimResult {
-    const result = this.#next("claim", key, request);
+    const result = this.change("claim", key, request);
     if (result.status === "claimed") this.#statements.sweep.run(key, Date.now());
     return result;
-  }
-
-  complete(key: Uint8Array, request: ClaimRequest): CompleteResult {
-    return this.#next("complete", key, request);
-  }
-
-  release(key: Uint8Array, request: ReleaseRequest): boolean {
-    return this.#next("release", key, request);
-  }
-
-  extend(key: Uint8Array, request: ClaimRequest): boolean {
-    return this.#next("extend", key, request);
-  }
-
-  forget(key: Uint8Array): boolean {
-    return this.#next("forget", key, undefined);
   }
 
   /**
@@ -166,13 +152,6 @@ export class DeliveryRecords {
       lineage: read(lineage),
     };
   }
-
-  readonly #next: Change<Uint8Array> = (call, key, request) => {
-    const [result, record] = next(call, this.#find(key), request, Date.now());
-    if (record) this.#put(key, record);
-    if (record === null) this.#statements.remove.run(key);
-    return result;
-  };
 
   #put(key: Uint8Array, record: StoredRecord): void {
     const { state, expiresAt, fence, run, leaseEndsAt, token, lineage } = record;
