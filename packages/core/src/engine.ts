@@ -1,10 +1,3 @@
 /** For packages that build an inbox on a queue engine. Functions that are also used on Workers are in `core/inbox`. */
-export { roomGuard, shared, within } from "./inbox/engine-call.js";
-export {
-  assertPartition,
-  assertQuery,
-  assertQueueName,
-  assertRelease,
-  entryOf,
-  releaseLetters,
-} from "./inbox/operate.js";
+export { within } from "./inbox/engine-call.js";
+export { assertPartition, assertQuery, entryOf, releaseLetters } from "./inbox/operate.js";

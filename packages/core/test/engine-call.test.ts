@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { codeOf } from "../src/adapter.js";
-import { roomGuard, shared, within } from "../src/engine.js";
+import { within } from "../src/engine.js";
 import { errorText, oncePerMinute } from "../src/inbox.js";
 
 const never = () => new Promise<never>(() => {});
@@ -28,93 +28,6 @@ describe("within", () => {
       await vi.advanceTimersByTimeAsync(ms);
       expect(await late).toBe("queue_unavailable");
     }
-  });
-});
-
-describe("shared", () => {
-  const call = () => {
-    const giving = new AbortController();
-    return { giving, signal: giving.signal };
-  };
-
-  test("loads once, and reads no signal afterwards", async () => {
-    const load = vi.fn<() => Promise<string>>(async () => "value");
-    const get = shared(load);
-    expect(await Promise.all([get(call()), get(call())])).toEqual(["value", "value"]);
-    const later = {
-      get signal(): never {
-        throw new Error("The signal was created.");
-      },
-    };
-    expect(get(later)).toBe("value");
-    expect(load).toHaveBeenCalledTimes(1);
-  });
-
-  test("forgets a load that fails", async () => {
-    const load = vi.fn<() => Promise<string>>().mockRejectedValueOnce(new Error("no"));
-    load.mockResolvedValue("value");
-    const get = shared(load);
-    await expect(get(call())).rejects.toThrow("no");
-    expect(await get(call())).toBe("value");
-  });
-
-  test("forgets a load that a caller has given up", async () => {
-    const load = vi.fn<() => Promise<string>>().mockReturnValueOnce(never());
-    load.mockResolvedValue("value");
-    const get = shared(load);
-    const first = call();
-    void get(first);
-    first.giving.abort();
-    expect(await get(call())).toBe("value");
-  });
-});
-
-describe("roomGuard", () => {
-  const guard = (room: () => number | Promise<number>) => {
-    const read = vi.fn<typeof room>(room);
-    return { read, assertRoom: roomGuard(read, () => 100, "Raise the limit.") };
-  };
-  const full = { code: "queue_full", message: "Raise the limit." };
-
-  test("counts what is stored between two readings", async () => {
-    const { read, assertRoom } = guard(() => 350);
-    await assertRoom(100);
-    await assertRoom(100);
-    await expect(async () => assertRoom(100)).rejects.toMatchObject(full);
-    expect(read).toHaveBeenCalledTimes(1);
-  });
-
-  test("reads the room again after 5 s, and after 500 ms while there is too little", async () => {
-    let room = 1_000;
-    const { read, assertRoom } = guard(() => room);
-    await assertRoom(1);
-    await vi.advanceTimersByTimeAsync(4_999);
-    await assertRoom(1);
-    expect(read).toHaveBeenCalledTimes(1);
-    await vi.advanceTimersByTimeAsync(1);
-    room = 50;
-    await expect(assertRoom(1)).rejects.toMatchObject(full);
-    expect(() => assertRoom(1)).toThrow(expect.objectContaining(full));
-    room = 1_000;
-    await vi.advanceTimersByTimeAsync(500);
-    await assertRoom(1);
-    expect(read).toHaveBeenCalledTimes(3);
-  });
-
-  test.each<[string, () => number | Promise<number>]>([
-    ["is rejected", () => Promise.reject(new Error("no"))],
-    [
-      "throws",
-      () => {
-        throw new Error("no");
-      },
-    ],
-    ["has no reply", never],
-  ])("stores jobs if the reading %s", async (_how, read) => {
-    const { assertRoom } = guard(read);
-    const stored = assertRoom(1_000);
-    await vi.advanceTimersByTimeAsync(1_000);
-    expect(await stored).toBeUndefined();
   });
 });
 

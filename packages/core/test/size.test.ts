@@ -104,7 +104,7 @@ test("the inbox is small, minified and gzipped", async () => {
 test("the helpers of engines are small, minified and gzipped", async () => {
   const { length } = gzipSync(await bundled(undefined, edge, "engine"), { level: 9 });
   // Nearly half are texts of errors, and 380 the checks and classes that an app with a receiver has already.
-  expect(length).toBeLessThanOrEqual(2_081);
+  expect(length).toBeLessThanOrEqual(1_724);
 });
 
 test("reconcile is small, minified and gzipped", async () => {

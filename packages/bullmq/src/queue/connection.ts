@@ -1,6 +1,5 @@
-import type { MaybePromise } from "@svc-webhooks/core";
 import { codeOf } from "@svc-webhooks/core/adapter";
-import { roomGuard, within } from "@svc-webhooks/core/engine";
+import { within } from "@svc-webhooks/core/engine";
 import { errorText } from "@svc-webhooks/core/inbox";
 import type { QueueLike } from "../queue-like.js";
 
@@ -105,27 +104,3 @@ export function keepConnected(worker: Pick<QueueLike, "backend"> | undefined): v
 
 /** Returns whether a replica refused a write. Redis 6.2 wraps errors: `ERR Error running script (…): -READONLY …`. */
 export const isReadOnly = (error: unknown): boolean => /(?:^|-)READONLY /.test(errorText(error));
-
-/**
- * The share of `maxmemory` reserved for workers, which write when they fetch and settle jobs: a full Redis refuses
- * writes.
- */
-const kept = 0.2;
-
-/** Returns a function that refuses a job if storing its bytes would use memory that workers need. */
-export function guardMemory(queue: QueueLike): (bytes: number) => MaybePromise<void> {
-  let least = 0;
-  const read = async () => {
-    const client = await clientOf(queue);
-    if (typeof client?.info !== "function") return Infinity;
-    const info = await client.info("memory");
-    const most = Number(fieldOf(info, "maxmemory") ?? 0);
-    least = most * kept;
-    return most > 0 ? most - Number(fieldOf(info, "used_memory")) : Infinity;
-  };
-  return roomGuard(
-    read,
-    () => least,
-    "This delivery would leave less than a fifth of Redis's `maxmemory` free, and workers need it to take and settle jobs. Raise `maxmemory`, or start workers",
-  );
-}

@@ -1,7 +1,8 @@
 import type { DeadlineCall } from "@svc-webhooks/core";
 import type { Enqueue, InboxJob, RetryDelays } from "@svc-webhooks/core/inbox";
 import type { BullJob, QueueLike } from "../queue-like.js";
-import { guardMemory, replyMs, type Reach } from "./connection.js";
+import { replyMs, type Reach } from "./connection.js";
+import { guardMemory } from "./memory.js";
 
 /**
  * The maximum number of jobs that may still wait for Redis after the deadline of their deliveries. BullMQ keeps each

@@ -49,21 +49,7 @@ export function assertQuery(query: InboxQuery): void {
   assertCount(limit, "query.limit", 0);
 }
 
-/**
- * For queues: validates the parameter of `InboxAdmin.release`.
- *
- * @throws ConfigError `invalid_option`, `unknown_option`
- *
- * @example
- * ```ts
- * import assert from "node:assert/strict";
- * import { assertRelease } from "@svc-webhooks/core/engine";
- *
- * assertRelease({ perSecond: 5, stopAfter: 3 });
- * assert.throws(() => assertRelease({ perSecond: 0 }), { option: "perSecond" });
- * ```
- */
-export function assertRelease(options: ReleaseOptions): void {
+function assertRelease(options: ReleaseOptions): void {
   assertOptions(options, ["perSecond", "limit", "stopAfter", "type", "signal"]);
   const { perSecond, limit, stopAfter, type, signal } = options;
   const isRate = typeof perSecond === "number" && perSecond >= 0.001 && perSecond <= 1_000;
@@ -85,7 +71,7 @@ const countEveryMs = 200;
  * @param letters returns the dead letters of this type that exist at the start, oldest first; without those that die
  *   again after their release
  * @param countFailed returns how many of the released jobs have failed again
- * @throws ConfigError (as a rejection) for the same reasons as {@link assertRelease}
+ * @throws ConfigError (as a rejection) `invalid_option`, `unknown_option`
  *
  * @example
  * ```ts
@@ -201,29 +187,5 @@ export function assertPartition(partition: unknown): asserts partition is string
   throw new WebhookError(
     "invalid_partition",
     "`partitionBy` must return a string of 1 to 500 characters without NUL and without lone surrogates, or undefined for an event without order. It must not return a promise.",
-  );
-}
-
-/**
- * For queues: asserts that an option is a valid queue name. `<name>.dead` is reserved for the dead letters of the queue
- * `<name>`.
- *
- * @throws ConfigError `invalid_option`
- *
- * @example
- * ```ts
- * import assert from "node:assert/strict";
- * import { assertQueueName } from "@svc-webhooks/core/engine";
- *
- * assertQueueName("mail", "queue");
- * assert.throws(() => assertQueueName("mail.dead", "queue"), { option: "queue" });
- * ```
- */
-export function assertQueueName(name: unknown, option: string): asserts name is string {
-  const isName = typeof name === "string" && /^[\w./-]{1,200}$/.test(name);
-  assertValid(
-    isName && !/\.dead$/i.test(name),
-    option,
-    `\`${option}\` must have 1 to 200 characters: letters, digits, and \`_\`, \`-\`, \`.\` or \`/\`. It must not end in \`.dead\`: such names are reserved for dead letters.`,
   );
 }

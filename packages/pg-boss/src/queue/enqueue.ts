@@ -1,9 +1,10 @@
 import { WebhookError } from "@svc-webhooks/core";
-import { assertPartition, shared } from "@svc-webhooks/core/engine";
+import { assertPartition } from "@svc-webhooks/core/engine";
 import type { Enqueue, InboxJob } from "@svc-webhooks/core/inbox";
 import { assertSetUp, type InboxQueue } from "./queue.js";
 import { replyTo } from "./replies.js";
 import { revive } from "./revive.js";
+import { shared } from "./shared.js";
 
 /** The maximum number of attempts to store a delivery while other processes remove and revive its job. */
 const mostTries = 5;

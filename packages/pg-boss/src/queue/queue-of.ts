@@ -1,5 +1,4 @@
 import { assertValid } from "@svc-webhooks/core/adapter";
-import { assertQueueName } from "@svc-webhooks/core/engine";
 import { assertWhole, longestRetryMs, retryDelays } from "@svc-webhooks/core/inbox";
 import type { PgBossInboxOptions } from "../options.js";
 import type { PgBossLike } from "../pg-boss-like.js";
@@ -12,7 +11,11 @@ const seconds = (ms: number) => Math.ceil(ms / 1_000);
 export function queueOf(boss: PgBossLike, options: PgBossInboxOptions): InboxQueue {
   const { queue: name = "webhooks", partitionBy, afterDead } = options;
   const { maxRunMs = 900_000, schema = "pgboss", onDiscard } = options;
-  assertQueueName(name, "queue");
+  assertValid(
+    typeof name === "string" && /^[\w./-]{1,200}$/.test(name) && !/\.dead$/i.test(name),
+    "queue",
+    "`queue` must have 1 to 200 characters: letters, digits, and `_`, `-`, `.` or `/`. It must not end in `.dead`: such names are reserved for dead letters.",
+  );
   for (const [option, value] of Object.entries({ partitionBy, onDiscard })) {
     const isValid = value === undefined || typeof value === "function";
     assertValid(isValid, option, `\`${option}\` must be a function.`);
