@@ -1,6 +1,5 @@
 /** The parts of a BullMQ 6 `Queue` that an inbox uses. A `Queue` has them with any backend. */
 export interface QueueLike {
-  readonly name: string;
   readonly backend: object;
   add(name: string, data: object, options: BullJobOptions): Promise<BullJob>;
   getJob(id: string): Promise<BullJob | undefined>;

@@ -10,7 +10,6 @@ export interface PgBossLike {
   createQueue(name: string, settings: BossQueueSettings): Promise<void>;
   updateQueue(name: string, settings: Omit<BossQueueSettings, "policy">): Promise<void>;
   getQueue(name: string): Promise<BossQueue | null>;
-  getBlockedKeys(name: string): Promise<readonly string[]>;
   getInstances(): Promise<readonly BossInstance[]>;
 
   send(
@@ -27,7 +26,7 @@ export interface PgBossLike {
   offWork(name: string, options: { id: string; wait: boolean }): Promise<void>;
   fail(name: string, jobs: BossJobAttempt[], output: object): Promise<unknown>;
   redrive(name: string, options: { ids: string[] }): Promise<number>;
-  deleteJob(name: string, jobs: string[] | BossJobAttempt[]): Promise<object>;
+  deleteJob(name: string, jobs: string[]): Promise<object>;
   findJobs(
     name: string,
     options: { id?: string; data?: object; queued?: boolean; after?: string; limit?: number },
@@ -55,7 +54,6 @@ export interface BossQueueSettings {
 
 /** A queue, as pg-boss's `getQueue` returns it. */
 export interface BossQueue {
-  readonly name: string;
   readonly createdOn: Date;
   readonly policy?: string;
 }
@@ -109,7 +107,6 @@ export interface BossJobRecord {
   readonly createdOn: Date;
   readonly output: unknown;
   readonly sourceId: string | null;
-  readonly sourceRootId: string | null;
   readonly sourceRetryCount: number | null;
   readonly sourceOutput: unknown;
 }
