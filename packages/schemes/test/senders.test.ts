@@ -5,9 +5,8 @@ import { signers, testKeys } from "../src/sign.js";
 test.each(Object.values(senders))(
   "$name has its own name, header, signer and keys",
   async (sender) => {
-    const { name, form, scheme, sign, key } = sender;
+    const { name, form, sign, key } = sender;
     expect(senders[name]).toBe(sender);
-    expect(form.header).toBe(scheme.headers[0]);
     expect(signers[name]).toBe(sign);
     const { secret, signingSecret } = await testKeys(name);
     expect(secret === signingSecret).toBe(key !== "public");

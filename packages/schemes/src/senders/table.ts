@@ -33,23 +33,23 @@ function parted(type: string): { readonly name: string; readonly action: string 
 
 const isoTime = (at: number) => new Date(at).toISOString();
 
+/** A sender without its name, and without the header of its form, which is the first of its scheme's. */
+type Row = Omit<Sender, "name" | "form"> & { readonly form: Omit<SignatureForm, "header"> };
+
 /** Returns the members that all senders of Standard Webhooks share. */
 const likeStandardWebhooks = (prefix: "webhook" | "svix", version: "v1" | "v1a") =>
   ({
     form: {
-      header: `${prefix}-signature`,
       prefix: `${version},`,
       encoding: "base64",
       separator: " ",
       idHeaders: [`${prefix}-id`],
-    } satisfies SignatureForm,
+    } satisfies Row["form"],
     isTimed: true,
     signsId: true,
     type: "contact.created",
     complete: (event, { type, at }) => ({ type, timestamp: isoTime(at), data: {}, ...event }),
-  }) satisfies Partial<Sender>;
-
-type Row = Omit<Sender, "name">;
+  }) satisfies Partial<Row>;
 
 const rows: Readonly<Record<SenderName, Row>> = {
   "standard-webhooks": {
@@ -86,7 +86,6 @@ const rows: Readonly<Record<SenderName, Row>> = {
     testKeys: sharedSecret("whsec_", 32),
     key: "text",
     form: {
-      header: "stripe-signature",
       prefix: "v1=",
       encoding: "hex",
       separator: ",",
@@ -111,12 +110,7 @@ const rows: Readonly<Record<SenderName, Row>> = {
     sign: githubSigner,
     testKeys: sharedSecret("", 32),
     key: "text",
-    form: {
-      header: "x-hub-signature-256",
-      prefix: "sha256=",
-      encoding: "hex",
-      idHeaders: ["x-github-delivery"],
-    },
+    form: { prefix: "sha256=", encoding: "hex", idHeaders: ["x-github-delivery"] },
     isTimed: false,
     signsId: false,
     type: "ping",
@@ -133,7 +127,6 @@ const rows: Readonly<Record<SenderName, Row>> = {
     testKeys: sharedSecret("", 16),
     key: "text",
     form: {
-      header: "x-slack-signature",
       prefix: "v0=",
       encoding: "hex",
       idHeaders: [],
@@ -156,12 +149,7 @@ const rows: Readonly<Record<SenderName, Row>> = {
     sign: shopifySigner,
     testKeys: sharedSecret("shpss_", 16),
     key: "text",
-    form: {
-      header: "x-shopify-hmac-sha256",
-      prefix: "",
-      encoding: "base64",
-      idHeaders: ["x-shopify-webhook-id"],
-    },
+    form: { prefix: "", encoding: "base64", idHeaders: ["x-shopify-webhook-id"] },
     isTimed: false,
     signsId: false,
     type: "app/uninstalled",
@@ -175,7 +163,6 @@ const rows: Readonly<Record<SenderName, Row>> = {
     testKeys: sharedSecret("pdl_ntfset_", 24),
     key: "text",
     form: {
-      header: "paddle-signature",
       prefix: "h1=",
       encoding: "hex",
       separator: ";",
@@ -201,12 +188,7 @@ const rows: Readonly<Record<SenderName, Row>> = {
     sign: linearSigner,
     testKeys: sharedSecret("lin_wh_", 20),
     key: "text",
-    form: {
-      header: "linear-signature",
-      prefix: "",
-      encoding: "hex",
-      idHeaders: ["linear-delivery"],
-    },
+    form: { prefix: "", encoding: "hex", idHeaders: ["linear-delivery"] },
     isTimed: true,
     timeField: "webhookTimestamp",
     signsId: false,
@@ -223,7 +205,7 @@ const rows: Readonly<Record<SenderName, Row>> = {
     sign: discordSigner,
     testKeys: discordPair,
     key: "public",
-    form: { header: "x-signature-ed25519", prefix: "", encoding: "hex", idHeaders: [] },
+    form: { prefix: "", encoding: "hex", idHeaders: [] },
     isTimed: true,
     signsId: true,
     type: "APPLICATION_AUTHORIZED",
@@ -243,12 +225,7 @@ const rows: Readonly<Record<SenderName, Row>> = {
     sign: sendgridSigner,
     testKeys: sendgridPair,
     key: "public",
-    form: {
-      header: "x-twilio-email-event-webhook-signature",
-      prefix: "",
-      encoding: "base64",
-      idHeaders: [],
-    },
+    form: { prefix: "", encoding: "base64", idHeaders: [] },
     isTimed: true,
     signsId: true,
     sendsLists: true,
@@ -278,5 +255,8 @@ const rows: Readonly<Record<SenderName, Row>> = {
  * ```
  */
 export const senders = Object.fromEntries(
-  Object.entries(rows).map(([name, row]) => [name, { name, ...row }]),
-) as { readonly [Name in SenderName]: Row & { readonly name: Name } };
+  Object.entries(rows).map(([name, row]) => {
+    const [header = ""] = row.scheme.headers;
+    return [name, { name, ...row, form: { header, ...row.form } }];
+  }),
+) as { readonly [Name in SenderName]: Sender & { readonly name: Name } };
