@@ -206,7 +206,7 @@ export const guardTx = (tx: unknown): { begin<Result>(run: (tx: unknown) => Resu
  * The members of a postgres.js transaction that `guardedTx` guards. The transaction is also a template tag, which is
  * guarded too.
  */
-export interface PostgresJsTx {
+interface PostgresJsTx {
   unsafe: PostgresJsUnsafe;
   file?(...args: unknown[]): PostgresJsQuery;
   savepoint?(...args: unknown[]): Promise<unknown>;
@@ -215,15 +215,10 @@ export interface PostgresJsTx {
 }
 
 /**
- * Returns a transaction that refuses statements while `mayRun` returns false, by default once the gate is closed or the
- * connection is lost. postgres.js itself would send them on the connection that replaces a lost one, outside any
- * transaction, or throw an error that crashes the process.
+ * Returns a transaction that refuses statements while `mayRun` returns false. postgres.js itself would send them on the
+ * connection that replaces a lost one, outside any transaction, or throw an error that crashes the process.
  */
-export function guardedTx<Tx extends PostgresJsTx>(
-  tx: Tx,
-  gate: Gate,
-  mayRun: () => boolean = () => gate.isOpen && !gate.isLost,
-): Tx {
+function guardedTx<Tx extends PostgresJsTx>(tx: Tx, gate: Gate, mayRun: () => boolean): Tx {
   let hasFailed = false;
   /** Guards a query. Returns anything else, such as an identifier, unchanged. */
   const guarded = <Result>(result: Result): Result => {
