@@ -90,7 +90,7 @@ export function lineWriter(
 }
 
 function callerOf(logger: Logger): (level: Level, text: string, fields: LogFields) => unknown {
-  // `console` gets no fields, because it would print them after a text that already contains them.
+  // `console` receives no fields, because the text contains them already.
   if (logger === console) return (level, text) => console[level](text);
   if ("bindings" in logger) {
     const fieldsFirst = logger as unknown as Record<

@@ -61,7 +61,7 @@ type SomeFacts = Partial<DeliveryFacts>;
 export interface Log {
   /** Records that a delivery was verified, and the id of its subscription if it has one. */
   readonly verified: (subscriptionId: string | undefined) => void;
-  /** Prints the line of an outcome. `hint` describes the problem of this delivery. */
+  /** Prints the line of an outcome, if its code has one. `hint` describes the problem of this delivery. */
   readonly outcome: (code: OutcomeCode, hint: Hint, facts: SomeFacts) => void;
   /** Prints the line of a warning. */
   readonly warning: (code: Warning, facts: SomeFacts, error?: unknown) => void;

@@ -15,8 +15,8 @@ export interface Ending {
 }
 
 /**
- * @param retryAfterMs the time until the next attempt, in milliseconds. A value that is not a number means 5 s for a
- *   503, and no `Retry-After` for other statuses
+ * @param retryAfterMs the time until the next attempt, in milliseconds. A value of another type means 5 s for a 503,
+ *   and no `Retry-After` otherwise
  */
 export function endWith(code: OutcomeCode, hint?: Hint, retryAfterMs?: unknown): Ending {
   const status = statuses[code];

@@ -12,7 +12,10 @@ export interface ListForm<Signature> {
   readonly separator: string | undefined;
   /** Matches one part, which does not begin with white space. */
   readonly part: RegExp;
-  /** The text before the signatures that are compared, such as `v1=`. Other parts are skipped. */
+  /**
+   * The prefix of each signature that is compared, such as `v1=`. Parts with any other prefix, except the time's, are
+   * skipped.
+   */
   readonly version: string;
   /** The text before the signed time, if the list has it. */
   readonly time?: string;
