@@ -87,7 +87,8 @@ test.each([
   "while an ioredis client that is %s has no stream, a claim rejects: %s",
   async (status, text) => {
     const client = {
-      ...{ status, stream: { writable: false } },
+      status,
+      stream: { writable: false },
       connect: async () => {},
       disconnect() {},
       evalsha: async () => "d",

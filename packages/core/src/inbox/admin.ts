@@ -76,7 +76,7 @@ export interface InboxAdmin {
   stats(): Promise<InboxStats>;
   /**
    * Lists the jobs in one state, in the queue's own order. Ready jobs that have not been attempted yet are listed
-   * oldest first.
+   * oldest first. A job that leaves the state meanwhile is skipped, or listed as it was before.
    */
   list(query: InboxQuery): AsyncIterable<InboxEntry>;
   /** Resolves to the job, or to undefined if there is none. */
