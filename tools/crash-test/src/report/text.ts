@@ -101,7 +101,9 @@ export function triedText(
   );
   const runs = number(tried.reduce((sum, { run }) => sum + run, 0));
   if (report.only !== undefined) {
-    return [`Only the history with ${report.only} was run. Remove ${words.only} to run all histories.`];
+    return [
+      `Only the history with ${report.only} was run. Remove ${words.only} to run all histories.`,
+    ];
   }
   if (!first && findings.length + report.accepted.length === 0) return [onlyReal];
   if (!first) return ["Once this is fixed, histories with a fault are run too."];
