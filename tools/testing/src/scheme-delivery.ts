@@ -104,8 +104,18 @@ async function headersOf({ name, sign }: Sender, body: Uint8Array, signing: Sign
 }
 
 /** Replaces the number in the field `field` of a JSON body with the time `at`. */
-function withTime(body: Uint8Array, field: string, at: number): Uint8Array {
-  const text = new TextDecoder().decode(body);
-  const time = new RegExp(`(?<="${field}"\\s*:\\s*)\\d+`);
-  return new TextEncoder().encode(text.replace(time, String(at)));
-}
+const withTime = (body: Uint8Array, field: string, at: number): Uint8Array =>
+  new TextEncoder().encode(withField(new TextDecoder().decode(body), field, "\\d+", at));
+
+/**
+ * Replaces the value of the field `field` in a JSON text with `value`.
+ *
+ * @param former the pattern of the value to replace
+ */
+export const withField = (
+  text: string,
+  field: string,
+  former: string,
+  value: string | number,
+): string =>
+  text.replace(new RegExp(`(?<="${field}"\\s*:\\s*)${former}`), () => JSON.stringify(value));

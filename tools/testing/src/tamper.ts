@@ -3,6 +3,7 @@ import { assertValid } from "@svc-webhooks/core/adapter";
 import { splitAtSignature } from "@svc-webhooks/schemes/senders";
 import { assertDelivery } from "./assert-delivery.js";
 import type { SignedDelivery } from "./delivery.js";
+import { withField } from "./scheme-delivery.js";
 import { signingOf, type Signing, type SigningValues } from "./signing.js";
 
 interface SigningOptions {
@@ -40,7 +41,10 @@ function changed(
 const bytesOf = (body: string | Uint8Array) =>
   typeof body === "string" ? new TextEncoder().encode(body) : Uint8Array.from(body);
 
-/** Returns a delivery whose body is the result of `change`, signed again with `values`. */
+/**
+ * Resolves to a copy of the delivery, with the body that `change` returns, signed again with `values`. A sender that
+ * puts the time in the body updates it there.
+ */
 async function signed(
   delivery: SignedDelivery,
   values: SigningValues,
@@ -239,8 +243,9 @@ export const tamper = {
       if (idHeaders.length > 0) return { headers };
       const text = decoded(body);
       if (idField === undefined) return { body: `${text} ` };
-      const { [idField]: id } = JSON.parse(text) as Readonly<Record<string, unknown>>;
-      return { body: text.replace(JSON.stringify(id), () => JSON.stringify(deliveryId)) };
+      const { [idField]: id = "" } = JSON.parse(text) as Readonly<Record<string, unknown>>;
+      const former = JSON.stringify(id).replaceAll(/\W/g, "\\$&");
+      return { body: withField(text, idField, former, deliveryId) };
     }),
 
   /** Pads the body with spaces to a size of `bytes`, unless it is larger already, and signs it. */

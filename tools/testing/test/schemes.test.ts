@@ -16,6 +16,8 @@ type Change = (delivery: SignedDelivery) => SignedDelivery | Promise<SignedDeliv
 const clock = fakeClock();
 const at = clock.now();
 
+const bodyOf = ({ body }: SignedDelivery) => new Response(body).json() as Promise<object>;
+
 describe.each(await schemesUnderTest())("$name", ({ name, scheme, secret, signingSecret }) => {
   const { form, isTimed, signsId, sendsLists, type } = senders[name];
 
@@ -83,6 +85,15 @@ describe.each(await schemesUnderTest())("$name", ({ name, scheme, secret, signin
     ["otherId", (one) => tamper.otherId(one), signsId ? "signature_mismatch" : "processed"],
   ])("a receiver sees what %s has changed", async (_name, change, code) => {
     expect(await codeOf(change)).toBe(code);
+  });
+
+  const { idField } = form;
+  test.each(idField ? [idField] : [])("otherId changes only the field %s", async (field) => {
+    for (const event of [{}, `{"copy":"outer","data":{"${field}":"inner"},"${field}":"outer"}`]) {
+      const delivery = await signed(event);
+      const changed = await bodyOf(tamper.otherId(delivery, "dlv_other"));
+      expect(changed).toEqual({ ...(await bodyOf(delivery)), [field]: "dlv_other" });
+    }
   });
 
   /** The changes that need something of the sender, and the outcome for those that have it. */
