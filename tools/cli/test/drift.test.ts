@@ -266,6 +266,21 @@ describe("with the schemas of a module", () => {
     ]);
   });
 
+  test("an entry of a map with patterns is reported once, without its name", async () => {
+    const module = moduleWith(`
+      const entries = { type: "object", patternProperties: { "^S_": { type: "number" } } };
+      const validate = ({ m }) =>
+        m.S_a === 1 ? { value: { m } } : { issues: [{ message: "wrong", path: ["m", "S_a"] }] };
+      const jsonSchema = { input: () => ({ type: "object", properties: { type: {}, m: entries } }) };
+      export const a = { "~standard": { version: 1, vendor: "test", validate, jsonSchema } };`);
+    const { drift } = await driftOf([
+      await eventFile({ type: "a", m: { S_a: "x" } }),
+      "--schemas",
+      module,
+    ]);
+    expect(shown(drift)).toEqual(["changed m{} 1/1"]);
+  });
+
   test.each([
     ["a module that does not exist", 2, "/no/module.mjs", /does not exist\. .*createReceiver/],
     [

@@ -140,24 +140,33 @@ function ofFields(
   path: readonly string[],
   resolve: Resolve,
 ): readonly Difference[] {
-  const { properties, patternProperties = {}, additionalProperties = true, required = [] } = schema;
+  const { properties, additionalProperties, required = [] } = schema;
   const missing = required
     .filter((name) => !Object.hasOwn(value, name))
     .map((name): Difference => ({ change: "missing", path: [...path, name] }));
-  const patterns = Object.entries(patternProperties);
   const fields = Object.entries(value).flatMap(([name, field]): readonly Difference[] => {
     const own = properties && Object.hasOwn(properties, name) ? properties[name] : undefined;
     if (own !== undefined) return compare(field, own, [...path, name], resolve);
-    const pattern = patterns.find(([source]) => new RegExp(source, "u").test(name));
-    if (pattern) return compare(field, pattern[1], [...path, "{}"], resolve);
-    const isDescribed =
-      typeof additionalProperties === "object" && Object.keys(additionalProperties).length > 0;
-    if (isDescribed) return compare(field, additionalProperties, [...path, "{}"], resolve);
+    const entry = entrySchemaOf(schema, name);
+    if (entry !== undefined) return compare(field, entry, [...path, "{}"], resolve);
     // Reports no new fields in an object without declared fields, because it is probably a map, whose names are data.
     if (properties === undefined && additionalProperties !== false) return [];
     return [{ change: "new", path: [...path, name], found: typeOf(field) }];
   });
   return [...missing, ...fields];
+}
+
+/** Returns the schema of the entry `name` of a map, or undefined if the map describes no such entry. */
+function entrySchemaOf(
+  { patternProperties = {}, additionalProperties }: JsonSchema,
+  name: string,
+): JsonSchema | undefined {
+  const patterns = Object.entries(patternProperties);
+  const pattern = patterns.find(([source]) => new RegExp(source, "u").test(name));
+  if (pattern) return pattern[1];
+  const isDescribed =
+    typeof additionalProperties === "object" && Object.keys(additionalProperties).length > 0;
+  return isDescribed ? additionalProperties : undefined;
 }
 
 /** Returns the paths of the declared fields that objects in the value lack. Skips lists, `anyOf` and `oneOf`. */
@@ -192,9 +201,7 @@ export function pathIn(root: JsonSchema, path: readonly string[]): readonly stri
     const items = all.flatMap(({ items: itemSchema, prefixItems = [] }) =>
       typeof itemSchema === "object" ? [itemSchema, ...prefixItems] : prefixItems,
     );
-    const entries = all.flatMap(({ additionalProperties: entrySchema }) =>
-      typeof entrySchema === "object" && Object.keys(entrySchema).length > 0 ? [entrySchema] : [],
-    );
+    const entries = all.flatMap((schema) => entrySchemaOf(schema, name) ?? []);
     candidates = name === "[]" ? items : own.length > 0 ? own : entries;
     return name !== "[]" && own.length === 0 && entries.length > 0 ? "{}" : name;
   });
