@@ -1,10 +1,8 @@
-import { createRequire } from "node:module";
-import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { command } from "../command.js";
 import { Failure, UsageError } from "../errors.js";
 import { conceal } from "../lib/mask.js";
 import type { McpModule } from "../lib/mcp-module.js";
+import { loadInstalled } from "../lib/module.js";
 import { wholeNumber } from "../lib/number.js";
 import { table } from "../lib/terminal/table.js";
 import { version } from "../version.js";
@@ -76,7 +74,7 @@ export const mcp = command({
       );
     }
     const port = wholeNumber("--port", values.port, 0, 65_535);
-    const { runMcp, toolList } = await load();
+    const { runMcp, toolList } = (await loadInstalled(name, missing)) as McpModule;
     if (values.list) {
       const tools = toolList();
       const columns = ["name", "needs_write", "title"] as const;
@@ -101,30 +99,10 @@ export const mcp = command({
   },
 });
 
-/** Loads the package from the current folder, or else from where this command is installed. */
-async function load(): Promise<McpModule> {
-  const here = createRequire(pathToFileURL(join(process.cwd(), "package.json")));
-  try {
-    return (await import(pathToFileURL(here.resolve(name)).href)) as McpModule;
-  } catch (error) {
-    if (!isMissing(error)) throw error;
-  }
-  try {
-    return (await import(name)) as McpModule;
-  } catch (error) {
-    if (!isMissing(error)) throw error;
-    throw new Failure(
-      "package_missing",
-      `This command requires the package ${name}, which is not installed.`,
-      `Install it next to svc-webhooks: npm install --save-dev ${name}.`,
-      { cause: error },
-    );
-  }
-}
-
-/** Returns whether an import failed because the package itself is missing, rather than one of its dependencies. */
-const isMissing = (error: unknown): boolean => {
-  const { code, message } = error as NodeJS.ErrnoException;
-  const codes = ["MODULE_NOT_FOUND", "ERR_MODULE_NOT_FOUND"];
-  return codes.includes(code ?? "") && message.includes(`'${name}'`);
-};
+const missing = (cause: unknown) =>
+  new Failure(
+    "package_missing",
+    `This command requires the package ${name}, which is not installed.`,
+    `Install it next to svc-webhooks: npm install --save-dev ${name}.`,
+    { cause },
+  );

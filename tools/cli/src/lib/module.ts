@@ -1,5 +1,6 @@
 import { statSync } from "node:fs";
-import { resolve } from "node:path";
+import { createRequire } from "node:module";
+import { join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { Failure, messageOf, UsageError } from "../errors.js";
 import { patienceMs, withPatience } from "./patience.js";
@@ -52,6 +53,35 @@ export async function loadModule(
       );
     }) as Promise<Exports>;
   return withPatience(signal, late, imported);
+}
+
+/**
+ * Imports a package from the current folder, or else from where this command is installed.
+ *
+ * @throws the result of `missing` (as a rejection) if the package is not installed
+ */
+export async function loadInstalled(
+  name: string,
+  missing: (cause: unknown) => Failure,
+): Promise<unknown> {
+  const here = createRequire(pathToFileURL(join(process.cwd(), "package.json")));
+  try {
+    return await import(pathToFileURL(here.resolve(name)).href);
+  } catch (error) {
+    if (!isMissing(name, error)) throw error;
+  }
+  try {
+    return await import(name);
+  } catch (error) {
+    throw isMissing(name, error) ? missing(error) : error;
+  }
+}
+
+/** Returns whether an import failed because the package itself is missing, rather than one of its dependencies. */
+function isMissing(name: string, error: unknown): boolean {
+  const { code = "", message } = error as NodeJS.ErrnoException;
+  const codes = ["MODULE_NOT_FOUND", "ERR_MODULE_NOT_FOUND"];
+  return codes.includes(code) && message.includes(`'${name}'`);
 }
 
 /**

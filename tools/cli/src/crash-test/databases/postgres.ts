@@ -1,10 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { createRequire } from "node:module";
-import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import type { Row, WorldState } from "@svc-webhooks/crash-test";
 import { isOfUser, isStoreTable, naturalColumns, tableOf } from "@svc-webhooks/crash-test/postgres";
 import { messageOf } from "../../errors.js";
+import { loadInstalled } from "../../lib/module.js";
 import { notRun } from "../not-run.js";
 import type { Through } from "../environment.js";
 import { isDead, ownOwner, ownerPattern } from "./owner.js";
@@ -32,24 +30,13 @@ interface Pg {
   }) => Client;
 }
 
-/** Loads pg from the current folder, or else from where this command is installed. */
-async function loadPg(): Promise<Pg> {
-  const here = createRequire(pathToFileURL(join(process.cwd(), "package.json")));
-  try {
-    return here("pg") as Pg;
-  } catch {
-    try {
-      return ((await import("pg")) as unknown as { readonly default: Pg }).default;
-    } catch (error) {
-      throw notRun(
-        "package_missing",
-        "A PostgreSQL database requires the package pg, which is not installed.",
-        "Install it next to svc-webhooks: npm install --save-dev pg.",
-        error,
-      );
-    }
-  }
-}
+const missingPg = (cause: unknown) =>
+  notRun(
+    "package_missing",
+    "A PostgreSQL database requires the package pg, which is not installed.",
+    "Install it next to svc-webhooks: npm install --save-dev pg.",
+    cause,
+  );
 
 const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;
 
@@ -99,7 +86,7 @@ export async function databaseServer(
   isEmpty: boolean,
   note: (text: string) => void,
 ): Promise<DatabaseServer> {
-  const { Client } = await loadPg();
+  const { Client } = ((await loadInstalled("pg", missingPg)) as { readonly default: Pg }).default;
   const original = databaseOf(url);
   const open = async (name: string): Promise<Client> => {
     const connectionString = withDatabase(url, name).href;
