@@ -104,7 +104,7 @@ export async function secretFrom(
   if (file !== undefined) return secretIn(`--${flag}-file`, file, context);
   if (name === undefined) return undefined;
   const secret = context.env[name];
-  // The error omits the text, which may be the secret itself instead of a name.
+  // The error omits the option's value, which may be the secret itself instead of a variable's name.
   if (secret === undefined && !/^[A-Z_][A-Z0-9_]*$/.test(name)) {
     const example = flag === "api-key" ? "SVC_API_KEY" : "SVC_WEBHOOK_SECRET";
     throw new UsageError(

@@ -22,7 +22,10 @@ interface View {
   readonly ends: readonly number[];
 }
 
-/** Returns the decoded text of a match. `inner` is the pattern's group, such as the digits or the name. */
+/**
+ * Returns the decoded text of a match, or the match itself if it encodes nothing. `inner` is the text of the pattern's
+ * capture group, if any.
+ */
 type Decode = (all: string, inner: string | undefined) => string;
 
 const byteOf =

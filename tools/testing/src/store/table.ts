@@ -46,7 +46,10 @@ const isSettled =
     for (const by of [stranger, owner]) await probe.expectSettled(key, by, state, lineage);
   };
 
-/** The inspections that check for each state. An inspection changes the record, so each one needs its own record. */
+/**
+ * For each state, the inspections that verify that a record is in it. An inspection may change the record, so each one
+ * gets a record of its own.
+ */
 const inspections: Readonly<Record<State, readonly Inspection[]>> = {
   absent: [
     async (probe, key) => equal(await probe.forget(key), false),

@@ -247,7 +247,8 @@ const lackingText = (variable: string, setting: string, reason: string): string 
   `The copies of the database in ${variable} lack its setting ${setting}: ${reason}.`;
 
 /**
- * @throws Failure (as a rejection) `foreign_server` if a copy has a foreign server, through which it uses real tables
+ * @throws Failure (as a rejection) `foreign_server` if the copy has a foreign server. Statements on the copy would write
+ *   to the real tables behind that server
  */
 async function assertSelfContained(client: Client, variable: string): Promise<void> {
   const { rows } = await client.query("select srvname from pg_foreign_server order by 1");

@@ -143,7 +143,7 @@ export class Crossings {
       return;
     }
     if (this.#isOut(call)) {
-      // Does not record the call: it never arrives, and the calls of an outage would add a hundred points for faults.
+      // The call is not recorded: it never arrives, and each call during an outage would add a point for faults.
       this.#break(call);
       return;
     }
