@@ -32,7 +32,7 @@ export interface Signing extends SignatureForm {
 }
 
 /** The signing of a delivery from the service. */
-export const serviceSigning: Signing = {
+const serviceSigning: Signing = {
   ...service.form,
   otherSecret: () => "whsec_wrong",
   async sign(body, { secret = "whsec_test" }) {

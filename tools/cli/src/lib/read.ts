@@ -62,7 +62,7 @@ function streamOf(file: number, isFifo: boolean): Readable {
  * @param what the subject of error texts, such as `--body`
  * @throws UsageError (as a rejection) if the file cannot be read or is too large, AbortError after Ctrl-C
  */
-export const readInput = (what: string, path: string, context: InputContext): Promise<Buffer> =>
+const readInput = (what: string, path: string, context: InputContext): Promise<Buffer> =>
   readLimited(what, path, context, mostBytes, `${mostMiB} MiB`);
 
 /** Reads a secret or a key like {@link readText}, but at most 64 KiB. */

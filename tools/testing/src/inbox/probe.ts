@@ -392,7 +392,7 @@ export class InboxProbe {
 }
 
 /** A promise that a case resolves with `open`. */
-export interface Gate {
+interface Gate {
   readonly passed: Promise<void>;
   readonly open: () => void;
 }

@@ -48,7 +48,7 @@ let starting: Promise<Engine> | undefined;
  *
  * @throws CrashTestError (as a rejection) `package_missing`
  */
-export function startEngine(): Promise<Engine> {
+function startEngine(): Promise<Engine> {
   // Leaves the history, because the start reads files and takes real time.
   return (starting ??= inside.exit(start));
 }
