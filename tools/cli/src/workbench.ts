@@ -13,10 +13,10 @@ export { followDeliveries, listFromSandbox, type Followed } from "./lib/control.
 export { masked } from "./lib/mask.js";
 export { tamper, type SignedDelivery } from "@svc-webhooks/testing";
 export { receiverConformance, type ConformanceResult } from "@svc-webhooks/testing/conformance";
-export type { McpModule, McpOptions, McpProcess, ToolSummary } from "./lib/mcp-module.js";
+export type { McpOptions, McpProcess, ToolSummary } from "./lib/mcp-module.js";
 export { isOutcome } from "./lib/outcome.js";
 export { baseUrlOf, callService } from "./lib/service.js";
-export { hostOf, isLoopback, literalAddresses } from "./lib/target-rule.js";
-export { targetAt, type Address, type Target } from "./lib/target.js";
+export { hostOf, literalAddresses, portOf } from "./lib/target-rule.js";
+export { isLoopback, targetAt, type Address, type Target } from "./lib/target.js";
 export { ConnectionError, explainConnection, isUnreachable } from "./lib/tls.js";
 export { clean } from "./lib/terminal/text.js";

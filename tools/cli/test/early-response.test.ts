@@ -34,7 +34,7 @@ async function earlyServer(waits: boolean) {
   const [port] = (await once(worker, "message")) as [number];
   const url = new URL(`http://127.0.0.1:${port}/`);
   return {
-    target: targetAt(url, [{ address: "127.0.0.1", family: 4 }], true),
+    target: targetAt(url, [{ address: "127.0.0.1", family: 4 }]),
     /** Blocks this thread, so that it reads nothing before the server has closed the connection. */
     waitUntilClosed: () => Atomics.wait(closed, 0, 0, 60_000),
   };

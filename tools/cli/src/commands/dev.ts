@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { fingerprint } from "@svc-webhooks/explain";
 import { openInBrowser } from "@svc-webhooks/sandbox/command";
 import { command, type Context } from "../command.js";
-import { isOpen, portOf, startApp, type App } from "../dev/app.js";
+import { isOpen, startApp, type App } from "../dev/app.js";
 import { collectLines, type LogLines } from "../dev/log-lines.js";
 import { useSandbox } from "../dev/service.js";
 import { createTimeline } from "../dev/timeline.js";
@@ -12,7 +12,7 @@ import { conceal } from "../lib/mask.js";
 import { idOf, newSecret } from "../lib/new-secret.js";
 import { wholeNumber } from "../lib/number.js";
 import { callService, type ServiceContext } from "../lib/service.js";
-import { hostOf, resolveTarget } from "../lib/target-rule.js";
+import { hostOf, portOf, resolveTarget } from "../lib/target-rule.js";
 import { fields } from "../lib/terminal/table.js";
 import { isGone, leave, register, watch } from "../listen/registration.js";
 

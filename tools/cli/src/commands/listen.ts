@@ -15,7 +15,7 @@ import {
   secretOptions,
 } from "../lib/secret.js";
 import { serviceOptions } from "../lib/service.js";
-import { resolveTarget } from "../lib/target-rule.js";
+import { portOf, resolveTarget } from "../lib/target-rule.js";
 import type { Address } from "../lib/target.js";
 import { schemasOf } from "../drift/schemas.js";
 import { vocabularyOf } from "../drift/vocabulary.js";
@@ -232,5 +232,3 @@ const leaving = (id: string) => ({
   archived: `${id} was archived. The sandbox marks deliveries that were still pending as failed.`,
   kept: `${id} could not be archived. To try again, run svc-webhooks endpoints archive ${id}.`,
 });
-
-const portOf = ({ port, protocol }: URL) => Number(port) || (protocol === "https:" ? 443 : 80);

@@ -1,7 +1,7 @@
-import { isIP } from "node:net";
 import type { Context } from "../command.js";
 import { UsageError } from "../errors.js";
-import { isLoopback } from "../lib/target-rule.js";
+import { hostOf, literalAddresses } from "../lib/target-rule.js";
+import { isLoopback } from "../lib/target.js";
 import { addressOf } from "./addresses.js";
 
 /** How the test handles the service at a variable's address. `unnamed`: no option names the variable. */
@@ -80,12 +80,8 @@ export function addressesIn(
 /**
  * Returns whether a URL's host is a loopback address, `localhost` or a name below it. Other names are not looked up.
  */
-export function isHere({ hostname }: URL): boolean {
-  const host = hostname.replace(/^\[(.*)\]$/, "$1");
-  const family = isIP(host);
-  if (family !== 0) return isLoopback({ address: host, family });
-  return /(?:^|\.)localhost\.?$/.test(host);
-}
+export const isHere = (url: URL): boolean =>
+  literalAddresses(hostOf(url))?.every(isLoopback) ?? false;
 
 const kinds: Readonly<Record<string, Through["kind"]>> = {
   "postgres:": "postgres",

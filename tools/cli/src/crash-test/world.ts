@@ -1,4 +1,4 @@
-import { portOf } from "../dev/app.js";
+import { portOf } from "../lib/target-rule.js";
 import { jsonIn } from "../lib/json-in.js";
 import type { Context } from "../command.js";
 import type { WorldState } from "@svc-webhooks/crash-test";
@@ -217,6 +217,7 @@ function createEnvironments(options: EnvironmentOptions) {
   async function proxyFor(letter: string, service: Through): Promise<readonly [Listening, URL]> {
     const { name, kind } = service;
     const database = databases.get(name);
+    const server = redis.get(name);
     const url = new URL(database?.url ?? service.url);
     const host = url.hostname.replaceAll(/[[\]]/g, "") || "127.0.0.1";
     const common = { process: letter, name, host, crossings: exchangesWith(name) };
@@ -232,11 +233,10 @@ function createEnvironments(options: EnvironmentOptions) {
       onTransactions(letter, own);
       proxy = own;
       url.searchParams.set("sslmode", "disable");
-    } else if (kind === "redis") {
-      const { host: its = host, port = Number(url.port) || 6379, guard } = redis.get(name) ?? {};
-      proxy = await redisProxy({ ...common, host: its, port, guard });
+    } else if (server) {
+      proxy = await redisProxy({ ...common, ...server });
       // Removes the credentials, because a server that this command has started has no password.
-      if (its !== host || port !== (Number(url.port) || 6379)) url.username = url.password = "";
+      if (!server.guard) url.username = url.password = "";
     } else if (kind === "http") {
       const target = new URL("/", url);
       proxy = await httpServer({ ...common, path: url.pathname, respond: forwardTo(target) });

@@ -5,6 +5,7 @@ import type { Readable } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
 import spawn from "cross-spawn";
 import { Failure, messageOf } from "../errors.js";
+import { hostOf, portOf } from "../lib/target-rule.js";
 import type { Output } from "../paint.js";
 import { copyOutput } from "./copy-output.js";
 import { groupOf, hasGroups } from "./group.js";
@@ -137,13 +138,9 @@ async function spawned({ command, env }: AppOptions) {
   }
 }
 
-/** Returns the port of a URL, or the default port of its protocol. */
-export const portOf = ({ port, protocol }: URL): number =>
-  Number(port) || (protocol === "https:" ? 443 : 80);
-
 /** Returns whether something accepts connections at the address of a URL. */
 export async function isOpen(url: URL): Promise<boolean> {
-  const socket = connect({ host: url.hostname.replaceAll(/[[\]]/g, ""), port: portOf(url) });
+  const socket = connect({ host: hostOf(url), port: portOf(url) });
   try {
     await once(socket, "connect");
     return true;

@@ -1,9 +1,9 @@
 import { createSandbox } from "@svc-webhooks/sandbox";
 import { Failure, messageOf, UsageError } from "../errors.js";
 import { fetchFrom } from "../lib/fetch.js";
-import { resolveTarget } from "../lib/target-rule.js";
+import { portOf, resolveTarget } from "../lib/target-rule.js";
 import type { Target } from "../lib/target.js";
-import { isOpen, portOf } from "./app.js";
+import { isOpen } from "./app.js";
 
 /** The sandbox that a command uses. */
 export interface UsedSandbox {

@@ -1,7 +1,7 @@
 import { lookup as resolve } from "node:dns/promises";
-import { BlockList, isIP } from "node:net";
+import { isIP } from "node:net";
 import { UsageError } from "../errors.js";
-import { targetAt, type Address, type Target } from "./target.js";
+import { isLoopback, targetAt, type Address, type Target } from "./target.js";
 
 /*
  * The rule for targets of the command line's requests:
@@ -19,17 +19,13 @@ export const targetOptions = {
   "allow-external": { type: "boolean", text: "allow a target that is not a loopback address" },
 } as const;
 
-const loopback = new BlockList();
-loopback.addSubnet("127.0.0.0", 8, "ipv4");
-loopback.addAddress("::1", "ipv6");
-
-/** Returns whether an address is that of this machine's loopback interface. */
-export const isLoopback = ({ address, family }: Address): boolean =>
-  loopback.check(address, family === 4 ? "ipv4" : "ipv6");
-
 /** Returns the host name of a URL without the brackets of an IPv6 address, and without a dot at its end. */
 export const hostOf = ({ hostname }: URL): string =>
   hostname.replace(/^\[(.*)\]$/, "$1").replace(/\.$/, "");
+
+/** Returns the port of a URL, or the default port of its protocol. */
+export const portOf = ({ port, protocol }: URL): number =>
+  Number(port || (protocol === "https:" ? 443 : 80));
 
 /**
  * Returns the addresses of a host that needs no lookup: an IP address, or `localhost` and the names below it. Returns
@@ -68,7 +64,7 @@ export async function resolveTarget(
         : "Use a loopback address such as http://localhost:3000/webhooks, or add --allow-external.",
     );
   }
-  return targetAt(url, addresses, external === undefined);
+  return targetAt(url, addresses);
 }
 
 function parse(flag: string, text: string): URL {

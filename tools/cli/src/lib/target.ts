@@ -1,6 +1,6 @@
 import { request as httpRequest, type ClientRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
-import type { LookupFunction, Socket } from "node:net";
+import { BlockList, type LookupFunction, type Socket } from "node:net";
 import { explainConnection } from "./tls.js";
 
 export type HeaderList = readonly (readonly [name: string, value: string])[];
@@ -38,6 +38,14 @@ export interface Address {
   readonly family: number;
 }
 
+const loopback = new BlockList();
+loopback.addSubnet("127.0.0.0", 8, "ipv4");
+loopback.addAddress("::1", "ipv6");
+
+/** Returns whether an address is that of this machine's loopback interface. */
+export const isLoopback = ({ address, family }: Address): boolean =>
+  loopback.check(address, family === 4 ? "ipv4" : "ipv6");
+
 /**
  * The connection options. Node tries the next address after 5 s instead of 250 ms, because a busy machine may need
  * longer than 250 ms to connect, even to loopback.
@@ -48,10 +56,9 @@ const connecting = { agent: false, autoSelectFamilyAttemptTimeout: 5_000 } as co
  * Creates the target for a URL.
  *
  * @param addresses the checked addresses of the URL's host
- * @param isHere whether all of them are loopback
  */
-export const targetAt = (url: URL, addresses: readonly Address[], isHere: boolean): Target =>
-  through({ url, addresses, isHere }, pinned(addresses));
+export const targetAt = (url: URL, addresses: readonly Address[]): Target =>
+  through({ url, addresses, isHere: addresses.every(isLoopback) }, pinned(addresses));
 
 function through(
   checked: Pick<Target, "url" | "addresses" | "isHere">,

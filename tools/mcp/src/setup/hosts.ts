@@ -4,6 +4,7 @@ import {
   hostOf,
   isLoopback,
   literalAddresses,
+  portOf,
   targetAt,
   type Address,
   type Target,
@@ -39,7 +40,7 @@ export interface Hosts {
 
 interface Entry {
   readonly host: string;
-  readonly port: string | undefined;
+  readonly port: number | undefined;
   readonly addresses: readonly Address[];
 }
 
@@ -82,7 +83,6 @@ export async function resolveHosts(
           `Use an allowed host: ${allowed}. Only the user can allow another host, by adding --allow-host to the command that starts this server.`,
         );
       }
-      const isHere = addresses.every(isLoopback);
       if (taken.some((own) => isSame(own, url, addresses))) {
         throw new Refusal(
           "service_address",
@@ -90,7 +90,7 @@ export async function resolveHosts(
           "Set `url` to the address of your receiver, such as http://localhost:3000/webhooks.",
         );
       }
-      return targetAt(url, addresses, isHere);
+      return targetAt(url, addresses);
     },
   };
 }
@@ -108,8 +108,6 @@ function parse(text: string): URL {
   return url;
 }
 
-const portOf = ({ port, protocol }: URL): string => port || (protocol === "https:" ? "443" : "80");
-
 /** Returns the addresses of `localhost`, a name below it or a loopback address, or undefined for any other host. */
 function loopbackOf(host: string): readonly Address[] | undefined {
   const known = literalAddresses(host);
@@ -119,7 +117,7 @@ function loopbackOf(host: string): readonly Address[] | undefined {
 function matches({ host, port, addresses }: Entry, url: URL, wanted: string): boolean {
   if (host !== wanted) return false;
   if (port !== undefined) return port === portOf(url);
-  return addresses.every(isLoopback) || ["80", "443"].includes(portOf(url));
+  return addresses.every(isLoopback) || [80, 443].includes(portOf(url));
 }
 
 /**
@@ -156,7 +154,7 @@ async function entryOf(text: string, resolve: Resolve): Promise<Entry> {
   }
   const host = hostOf(new URL(whole));
   const addresses = await addressesOf(host, resolve);
-  return { host, port, addresses };
+  return { host, port: port === undefined ? undefined : Number(port), addresses };
 }
 
 async function addressesOf(host: string, resolve: Resolve): Promise<readonly Address[]> {

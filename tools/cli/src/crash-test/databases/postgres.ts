@@ -11,7 +11,7 @@ import { isDead, ownOwner, ownerPattern } from "./owner.js";
 const largest = 200 * 2 ** 20;
 
 /** The prefix of the names of all databases that this command creates. */
-export const databasePrefix = "svc_webhooks_crash_test_";
+const databasePrefix = "svc_webhooks_crash_test_";
 
 interface Client {
   connect(): Promise<unknown>;
@@ -67,7 +67,6 @@ export interface OwnDatabase {
 
 /** A database server on which each history gets its own copy of a database. */
 export interface DatabaseServer {
-  readonly variable: string;
   /** The URL of the database that is copied: a copy of the original, or the one that `--prepare` fills. */
   readonly base: URL;
   readonly create: () => Promise<OwnDatabase>;
@@ -137,7 +136,6 @@ export async function databaseServer(
     throw explained(error, variable);
   }
   return {
-    variable,
     base: withDatabase(url, base),
     close,
     async create() {
