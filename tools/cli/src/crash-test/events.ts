@@ -1,17 +1,17 @@
 import { randomUUID } from "node:crypto";
-import { sign } from "@svc-webhooks/core";
 import { headerNames } from "@svc-webhooks/core/adapter";
 import { service, type Sender } from "@svc-webhooks/schemes/senders";
 import { bodiesOf } from "../doctor/bodies.js";
 import { eventIdOf } from "../doctor/probe.js";
 import { UsageError } from "../errors.js";
 import { parseCaptured, useCaptureFile, type Captured } from "../lib/capture.js";
-import { headerOf, passedHeaders } from "../lib/delivery-headers.js";
+import { headerOf, passedHeaders, withHeaders } from "../lib/delivery-headers.js";
 import { eventTypeOf } from "../lib/event-type.js";
 import { linesOf } from "../lib/lines.js";
 import type { InputContext } from "../lib/read.js";
 import type { HeaderList } from "../lib/target.js";
 import { identityOf, type Identity } from "../schemes/identity.js";
+import { signatureOf } from "../schemes/signature.js";
 
 /** The maximum number of events in one history. */
 const mostEvents = 3;
@@ -30,11 +30,10 @@ type Signing = (body: Uint8Array, facts: Identity) => Promise<HeaderList>;
 /** Returns a function that signs as the service or the sender of `--scheme` does. Without a secret, it adds nothing. */
 const signingWith =
   (secret: string | undefined, sender: Sender): Signing =>
-  async (body, facts) => {
-    if (secret === undefined) return [];
-    if (sender === service) return [[headerNames.signature, await sign(body, secret)]];
-    return Object.entries(await sender.sign(body, { secret, ...facts }));
-  };
+  async (body, facts) =>
+    secret === undefined
+      ? []
+      : Object.entries(await signatureOf(sender, body, { secret, ...facts }));
 
 /**
  * Creates the events of `--event` and `--deliver`.
@@ -113,9 +112,7 @@ function savedEvent(captured: Captured, signing: Signing, sender: Sender): SentE
         ...(await signing(body, await identity)),
         ...(sender === service ? ([[headerNames.attempt, String(attempt)]] as const) : []),
       ];
-      const replaced = new Set(own.map(([name]) => name.toLowerCase()));
-      const saved = passedHeaders(headers, sender);
-      return [...saved.filter(([name]) => !replaced.has(name.toLowerCase())), ...own];
+      return withHeaders(passedHeaders(headers, sender), own);
     },
   };
 }

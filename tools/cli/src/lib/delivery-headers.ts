@@ -18,6 +18,12 @@ export const passedHeaders = (headers: HeaderList, sender: Sender): HeaderList =
     sender === service ? documented.has(name.toLowerCase()) : !own.test(name),
   );
 
+/** Appends headers to a delivery's, and removes those with the same names. */
+export function withHeaders(headers: HeaderList, added: HeaderList): HeaderList {
+  const names = new Set(added.map(([name]) => name.toLowerCase()));
+  return [...headers.filter(([name]) => !names.has(name.toLowerCase())), ...added];
+}
+
 /** Returns the value of a header, or undefined if it is missing. Joins the values of repeated ones (RFC 9110, 5.3). */
 export function headerOf(headers: HeaderList, lowerCaseName: string): string | undefined {
   const values = headers.filter(([name]) => name.toLowerCase() === lowerCaseName);

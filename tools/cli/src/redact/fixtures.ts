@@ -1,9 +1,8 @@
-import { sign as signatureOf } from "@svc-webhooks/core";
-import { headerNames } from "@svc-webhooks/core/adapter";
-import { service, type Sender } from "@svc-webhooks/schemes/senders";
+import type { Sender } from "@svc-webhooks/schemes/senders";
 import type { Captured } from "../lib/capture.js";
 import { verifierOf } from "../schemes/verifier.js";
 import { identityOf } from "../schemes/identity.js";
+import { signatureOf } from "../schemes/signature.js";
 import { bodyTextOf, redactedBody } from "./body.js";
 import { redactedHeaders, signedHeaders } from "./headers.js";
 import type { Redactor } from "./redactor.js";
@@ -24,13 +23,6 @@ export function createFixtures(sender: Sender, redactor: Redactor): Fixtures {
   const { scheme } = sender;
   const verify = verifierOf(sender, [{ id: "test", key: secret }]);
 
-  const signatureFor = async (bare: Captured, at: number) => {
-    if (sender === service)
-      return { [headerNames.signature]: await signatureOf(bare.body, signingSecret) };
-    const identity = await identityOf(scheme, bare);
-    return sender.sign(bare.body, { secret: signingSecret, at, ...identity });
-  };
-
   return {
     secret,
     async make(captured) {
@@ -45,7 +37,9 @@ export function createFixtures(sender: Sender, redactor: Redactor): Fixtures {
       const at = new Date(time).toISOString();
       // Replaces the method, because senders use only POST, and the path, because commands ignore it in fixtures.
       const bare: Captured = { at, method: "POST", path: "/", headers: kept, body, verdict };
-      const headers = signedHeaders(kept, await signatureFor(bare, time), body.length);
+      const identity = await identityOf(scheme, bare);
+      const signing = { secret: signingSecret, at: time, ...identity };
+      const headers = signedHeaders(kept, await signatureOf(sender, body, signing), body.length);
       const result = await verify({ headers, body, at: time });
       return result.verdict === "genuine"
         ? { ...bare, headers }

@@ -1,13 +1,13 @@
-import { sign } from "@svc-webhooks/core";
 import { headerNames } from "@svc-webhooks/core/adapter";
 import { senders, service } from "@svc-webhooks/schemes/senders";
 import type { Context } from "../command.js";
 import { UsageError } from "../errors.js";
 import type { Captured } from "../lib/capture.js";
-import { headerOf, passedHeaders } from "../lib/delivery-headers.js";
+import { headerOf, passedHeaders, withHeaders } from "../lib/delivery-headers.js";
 import type { secretOptions } from "../lib/secret.js";
 import type { HeaderList } from "../lib/target.js";
 import { identityOf } from "./identity.js";
+import { signatureOf } from "./signature.js";
 import { requireSigningSecret } from "./signing-secret.js";
 import { senderOf, type schemeOption } from "./option.js";
 
@@ -50,10 +50,9 @@ function noteOther({ note }: SourceContext): (captured: Captured) => void {
 export async function sourceOf(context: SourceContext): Promise<Source> {
   const { options } = context;
   const sender = senderOf(options);
-  const isService = sender === service;
   const noteIfOther = noteOther(context);
   const passed = (captured: Captured) => {
-    if (isService) noteIfOther(captured);
+    if (sender === service) noteIfOther(captured);
     return passedHeaders(captured.headers, sender);
   };
   const idOf: Source["idOf"] = async (captured) =>
@@ -72,15 +71,9 @@ export async function sourceOf(context: SourceContext): Promise<Source> {
   return {
     idOf,
     async headersOf(captured) {
-      const signed = isService
-        ? { "X-SVC-Signature": await sign(captured.body, secret) }
-        : await sender.sign(captured.body, {
-            secret,
-            ...(await identityOf(sender.scheme, captured)),
-          });
-      const names = new Set(Object.keys(signed).map((name) => name.toLowerCase()));
-      const kept = passed(captured).filter(([name]) => !names.has(name.toLowerCase()));
-      return [...kept, ...Object.entries(signed)];
+      const signing = { secret, ...(await identityOf(sender.scheme, captured)) };
+      const signature = await signatureOf(sender, captured.body, signing, "X-SVC-Signature");
+      return withHeaders(passed(captured), Object.entries(signature));
     },
   };
 }
