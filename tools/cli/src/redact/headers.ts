@@ -1,19 +1,14 @@
 import { headerNames } from "@svc-webhooks/core/adapter";
+import { senders, service } from "@svc-webhooks/schemes/senders";
 import { isIdText, isTypeName } from "../lib/field-name.js";
 import type { HeaderList } from "../lib/target.js";
 import type { Redactor } from "./redactor.js";
 
 /** The names of headers that contain the sender's own ids. */
 const idHeaders: ReadonlySet<string> = new Set([
-  headerNames.deliveryId,
+  ...[service, ...Object.values(senders)].flatMap(({ form }) => form.idHeaders),
   headerNames.subscriptionId,
   headerNames.eventId,
-  "idempotency-key",
-  "webhook-id",
-  "svix-id",
-  "x-github-delivery",
-  "linear-delivery",
-  "x-shopify-webhook-id",
   "x-shopify-event-id",
 ]);
 
