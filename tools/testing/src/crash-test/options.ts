@@ -96,12 +96,20 @@ function isEvent(value: unknown): boolean {
   }
 }
 
+type Defaulted =
+  "respond" | "observe" | "accept" | "faults" | "maxFaults" | "maxHistories" | "seed";
+
+/** The options of a crash test, with their defaults. */
+export type CompleteOptions = CrashTestOptions & {
+  readonly [Name in Defaulted]: NonNullable<CrashTestOptions[Name]>;
+};
+
 /**
- * Throws if the options are invalid.
+ * Returns the options with their defaults.
  *
  * @throws CrashTestError `invalid_option`
  */
-export function checkOptions(options: CrashTestOptions): void {
+export function completeOptions(options: CrashTestOptions): CompleteOptions {
   assert(
     typeof options === "object" && (options as unknown) !== null,
     "`crashTest` needs an options object with at least `receiver` and `events`.",
@@ -111,8 +119,9 @@ export function checkOptions(options: CrashTestOptions): void {
     unknown.length === 0,
     `Unknown option \`${unknown[0]}\`. The options are ${names.join(", ")}.`,
   );
-  const { receiver, events, prepare, respond, observe, accept = [], only, reportTo } = options;
-  const { faults = faultKinds, maxFaults = 2, maxHistories = 500, seed = 1 } = options;
+  const { receiver, events, prepare, respond = () => Response.json({}), observe = {} } = options;
+  const { accept = [], faults = faultKinds, maxFaults = 2, maxHistories = 500 } = options;
+  const { seed = 1, only, reportTo } = options;
   assert(
     typeof receiver === "function",
     "`receiver` must be a function that creates your receiver from the world: ({ secret, clock, store }) => createReceiver({ secret, clock, store, on }).",
@@ -131,9 +140,8 @@ export function checkOptions(options: CrashTestOptions): void {
     assert(option === undefined || typeof option === "function", `\`${name}\` must be a function.`);
   }
   assert(
-    observe === undefined ||
-      (Object(observe) === observe &&
-        Object.values(observe).every((read) => typeof read === "function")),
+    Object(observe) === observe &&
+      Object.values(observe).every((read) => typeof read === "function"),
     "`observe` must be an object whose values are functions: { mails: () => mails }.",
   );
   assert(
@@ -158,4 +166,5 @@ export function checkOptions(options: CrashTestOptions): void {
     reportTo === undefined || (typeof reportTo === "string" && reportTo !== ""),
     "`reportTo` must be the path to a folder.",
   );
+  return { ...options, respond, observe, accept, faults, maxFaults, maxHistories, seed };
 }

@@ -4,7 +4,6 @@ import { env, stdout } from "node:process";
 import {
   annotationsOf,
   CrashTestError,
-  faultKinds,
   pageOf,
   search,
   type CrashTestReport,
@@ -14,7 +13,7 @@ import {
   type Variant,
 } from "@svc-webhooks/crash-test";
 import { installGlobals, limitsOfRuntime } from "./globals/install.js";
-import { checkOptions, type CrashTestOptions } from "./options.js";
+import { completeOptions, type CrashTestOptions } from "./options.js";
 import { Database } from "./postgres/engine.js";
 import { inside } from "./virtual/inside.js";
 import { Simulation } from "./simulation/simulation.js";
@@ -42,22 +41,14 @@ const blind = [
  * @throws CrashTestError (as a rejection), with the codes of `crashReport`
  */
 export async function run(options: CrashTestOptions): Promise<CrashTestReport> {
-  checkOptions(options);
+  const { receiver, prepare, respond, observe, reportTo, ...searched } = completeOptions(options);
+  const { events } = searched;
   if (inside.getStore()) {
     throw new CrashTestError(
       "invalid_option",
       "A crash test was started by code that another crash test is running. Start it from a test instead.",
     );
   }
-  const {
-    events,
-    accept = [],
-    faults = faultKinds,
-    maxFaults = 2,
-    maxHistories = 500,
-    only,
-  } = options;
-  const { reportTo } = options;
   if (reportTo !== undefined) {
     await writing(async () => {
       await mkdir(reportTo, { recursive: true });
@@ -66,23 +57,12 @@ export async function run(options: CrashTestOptions): Promise<CrashTestReport> {
   }
   const restore = installGlobals();
   const database = new Database();
-  const setting: Setting = {
-    events,
-    receiver: options.receiver,
-    respond: options.respond ?? (() => Response.json({})),
-    observe: options.observe ?? {},
-    database,
-  };
+  const setting: Setting = { events, receiver, respond, observe, database };
   try {
-    const runner = await prepared(setting, options.prepare);
+    const runner = await prepared(setting, prepare);
     const page = await search(runner, {
+      ...searched,
       events: events.map(typeOf),
-      faults,
-      maxFaults,
-      maxHistories,
-      seed: options.seed ?? 1,
-      only,
-      accept,
       isExact: true,
       blind: [...blind, ...limitsOfRuntime()],
     });
