@@ -24,7 +24,7 @@ export type {
   Variant,
   WorldState,
 } from "./history.js";
-export { keyIn } from "./judge/facts.js";
+export { isIdempotent, isReading, keyIn } from "./judge/facts.js";
 export { Recorder } from "./recorder.js";
 export type { Mutable, Recorded } from "./recorder.js";
 export { annotationsOf } from "./report/annotations.js";

@@ -31,7 +31,9 @@ export interface Fault<Result> {
  */
 export type Faults<Result> = Readonly<Partial<Record<number | "*", Fault<Result>>>>;
 
-type Method = "claim" | "complete" | "release" | "extend" | "forget" | "peek" | "check";
+const methods = ["claim", "complete", "release", "extend", "forget", "peek", "check"] as const;
+
+type Method = (typeof methods)[number];
 
 /** The faults of a store, by method. */
 export type FaultPlan = {
@@ -43,16 +45,6 @@ export interface FaultyStoreOptions {
   /** The clock that measures `lateMs`. Default: real time. */
   readonly clock?: Pick<Clock, "after"> | undefined;
 }
-
-const methods: readonly Method[] = [
-  "claim",
-  "complete",
-  "release",
-  "extend",
-  "forget",
-  "peek",
-  "check",
-];
 
 /**
  * Wraps a store so that its calls are late, fail or lie according to `plan`. Calls without a fault return the store's

@@ -12,6 +12,12 @@ export function keyIn(value: unknown): string | undefined {
   return typeof text === "string" && !notKey.test(text) ? text : undefined;
 }
 
+/** Returns whether requests with this HTTP method change nothing (RFC 9110, section 9.2.1). */
+export const isReading = (method: string): boolean => /^(?:GET|HEAD|OPTIONS)$/.test(method);
+
+/** Returns whether equal requests with this HTTP method have the effect of one (RFC 9110, section 9.2.2). */
+export const isIdempotent = (method: string): boolean => /^(?:PUT|DELETE)$/.test(method);
+
 /** One occurrence of an effect. */
 export interface Effect {
   readonly crossing: number;

@@ -10,6 +10,7 @@ import {
   hurryHeader,
 } from "./contract-receiver.js";
 import type { Reply } from "../http-sender.js";
+import { pause } from "../pause.js";
 import type { Probe } from "./probe.js";
 
 export interface AdapterCase {
@@ -19,7 +20,6 @@ export interface AdapterCase {
 }
 
 const encoder = new TextEncoder();
-const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 const forgedSignature = `sha256=${"0".repeat(64)}`;
 const hexOf = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex");
 

@@ -14,6 +14,7 @@ import {
   type StandardSchemaV1,
 } from "@svc-webhooks/core";
 import { toDelivery, toResponse } from "@svc-webhooks/core/adapter";
+import { pause } from "../pause.js";
 
 export const contractSecret = "whsec_contract";
 /** The receiver's body limit in bytes. It exceeds the default limit of Express's parsers, 100 KiB. */
@@ -151,8 +152,6 @@ export function contractReceiver(): Receiver {
     },
   };
 }
-
-const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
 function replied(outcome: Outcome): Outcome {
   const reply = (contractReplies as Readonly<Record<string, Partial<Answer>>>)[outcome.type ?? ""];

@@ -6,7 +6,7 @@ import type { SignedDelivery } from "../delivery.js";
 import { PreconditionError } from "../precondition-error.js";
 import { MinorFailure } from "./minor-failure.js";
 import { Runs } from "./runs.js";
-import { graceMs, pause } from "./pause.js";
+import { graceMs, pause } from "../pause.js";
 import { byScheme, byService, type Wanted } from "./deliveries.js";
 import type { Change } from "./forgery.js";
 

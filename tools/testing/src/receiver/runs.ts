@@ -1,4 +1,4 @@
-import { pause } from "./pause.js";
+import { pause } from "../pause.js";
 
 /** The interval at which `until` checks its condition, in milliseconds. */
 const pollMs = 20;

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer, request as httpRequest, type IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { buffer } from "node:stream/consumers";
-import { keyIn, statusResponse } from "@svc-webhooks/crash-test";
+import { isIdempotent, isReading, keyIn, statusResponse } from "@svc-webhooks/crash-test";
 import type { Exchanges } from "../crossings.js";
 import { secretSegments } from "../secrets.js";
 import { listening, type Listening } from "./listening.js";
@@ -101,8 +101,7 @@ export function factsOf(
     .map((segment) => (hidden.has(segment) ? "…" : id.test(segment) ? ":id" : segment))
     .join("/");
   const effect = `${method} ${name}${path === "/" ? "" : path}`;
-  const isRead = /^(?:GET|HEAD|OPTIONS)$/.test(method);
-  const isIdempotent = /^(?:PUT|DELETE)$/.test(method);
+  const isRead = isReading(method);
   const key = headers["idempotency-key"];
   return {
     name: effect,
@@ -111,7 +110,7 @@ export function factsOf(
     effects: isRead ? [] : [effect],
     reads: [],
     key: isRead ? undefined : keyIn(typeof key === "string" ? key : key?.[0]),
-    identity: isIdempotent ? `${method} ${url} ${digest}` : undefined,
+    identity: isIdempotent(method) ? `${method} ${url} ${digest}` : undefined,
   };
 }
 

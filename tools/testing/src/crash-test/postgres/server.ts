@@ -11,6 +11,7 @@ import {
 import type { Crossings, Executed } from "../virtual/crossings.js";
 import { inside } from "../virtual/inside.js";
 import type { SimulatedProcess } from "../virtual/process.js";
+import { connectionReset } from "../virtual/reset.js";
 import type { VirtualTime } from "../virtual/time.js";
 import { inWorld } from "../surface/fetch.js";
 import { Connection } from "./connection.js";
@@ -126,7 +127,7 @@ export class Server {
       void this.#rollBack(session);
       if (how === "killed") this.#close(session);
       // The server ends a frozen process's idle transaction, so the process has lost its connection when it continues.
-      if (how === "frozen" && wasOpen) connection.end(reset());
+      if (how === "frozen" && wasOpen) connection.end(connectionReset());
     });
     return connection.attach({
       send: (messages) => void this.#send(session, messages),
@@ -167,12 +168,12 @@ export class Server {
         },
         isReady: () => this.#holder === undefined || this.#holder === session,
         execute: (recorded) => this.#execute(session, messages, facts, sql, recorded),
-        broken: reset,
+        broken: () => connectionReset(),
       });
       connection.receive(reply);
     } catch {
       // Closes the connection as lost. A statement that PostgreSQL refuses has a reply and does not get here.
-      connection.end(reset());
+      connection.end(connectionReset());
     }
   }
 
@@ -185,7 +186,7 @@ export class Server {
   ): Promise<Executed<Buffer>> {
     if (!session.connection.isOpen) {
       await this.#rollBack(session);
-      throw reset();
+      throw connectionReset();
     }
     if (facts.name === "claim") this.#noteLease(messages);
     if (copyIn.test(sql)) {
@@ -275,8 +276,6 @@ export class Server {
 const copyIn = /\bcopy\b[^;]*\bfrom\s+(?:stdin|program)\b/i;
 const noCopy =
   "COPY FROM STDIN and FROM PROGRAM do not work in a crash test: insert the rows, or wrap the call with `world.effect`";
-
-const reset = () => Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" });
 
 /** Removes and returns the first call with this SQL. Removes older calls too: their messages were never sent. */
 function takeCalling(callings: Calling[], sql: string): Calling | undefined {

@@ -2,6 +2,7 @@ import { CrashTestError, keyIn } from "@svc-webhooks/crash-test";
 import type { Crossings } from "../virtual/crossings.js";
 import type { SimulatedProcess } from "../virtual/process.js";
 import { oneLine } from "../virtual/message.js";
+import { connectionReset } from "../virtual/reset.js";
 import { inWorld } from "./fetch.js";
 import { whereCalled } from "./source.js";
 
@@ -43,6 +44,6 @@ export function crossingEffect<Args extends readonly unknown[], Result>(
             return { reply: { error } };
           }
         }),
-      broken: () => Object.assign(new Error(`${name}: read ECONNRESET`), { code: "ECONNRESET" }),
+      broken: () => connectionReset(`${name}: read ECONNRESET`),
     });
 }

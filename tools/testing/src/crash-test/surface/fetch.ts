@@ -1,14 +1,10 @@
-import { keyIn, statusResponse } from "@svc-webhooks/crash-test";
+import { isIdempotent, isReading, keyIn, statusResponse } from "@svc-webhooks/crash-test";
 import type { Crossings, Executed } from "../virtual/crossings.js";
 import { inside } from "../virtual/inside.js";
 import { messageOf, threwText } from "../virtual/message.js";
 import type { SimulatedProcess } from "../virtual/process.js";
+import { connectionReset } from "../virtual/reset.js";
 import { whereCalled } from "./source.js";
-
-/** Methods that change nothing (RFC 9110, section 9.2.1). */
-const readOnly = new Set(["GET", "HEAD", "OPTIONS", "TRACE"]);
-/** Methods whose repetition has the effect of one request (RFC 9110, section 9.2.2). */
-const idempotent = new Set(["PUT", "DELETE"]);
 
 /** Matches a part of a path that may be a secret, such as the end of a Slack webhook's URL, or a random id. */
 const token = /(?<=\/)(?=[^/]*\d)(?=[^/]*[A-Za-z])[^/]{20,}/g;
@@ -27,9 +23,9 @@ export function crossingFetch(
     request.signal.throwIfAborted();
     const { host, pathname } = new URL(request.url);
     const name = `${request.method} ${host}${pathname.replaceAll(token, "…")}`;
-    const isRead = readOnly.has(request.method);
+    const isRead = isReading(request.method);
     const execute = async (): Promise<Executed<Response>> => {
-      const identity = idempotent.has(request.method)
+      const identity = isIdempotent(request.method)
         ? `${request.method} ${request.url} ${await request.clone().text()}`
         : undefined;
       try {
@@ -46,10 +42,7 @@ export function crossingFetch(
       key: keyIn(request.headers.get("idempotency-key")),
       source,
       execute: () => inWorld(execute),
-      broken: () =>
-        new TypeError("fetch failed", {
-          cause: Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" }),
-        }),
+      broken: () => new TypeError("fetch failed", { cause: connectionReset() }),
       statusResponse: () =>
         new Response(request.method === "HEAD" ? undefined : statusResponse.body, statusResponse),
     });

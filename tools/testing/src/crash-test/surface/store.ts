@@ -1,6 +1,7 @@
 import type { ClaimResult, DeliveryStore } from "@svc-webhooks/core";
 import type { Crossings, Executed } from "../virtual/crossings.js";
 import type { SimulatedProcess } from "../virtual/process.js";
+import { connectionReset } from "../virtual/reset.js";
 import { inWorld } from "./fetch.js";
 
 /** Returns the shared store as one process uses it: each of the process's calls is a crossing. */
@@ -21,7 +22,7 @@ export function crossingStore(
           const value = await call();
           return { reply: { value }, note: noteOf(value) };
         }),
-      broken: () => Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" }),
+      broken: () => connectionReset(),
     });
   return {
     shared: store.shared,

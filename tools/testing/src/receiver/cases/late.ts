@@ -1,7 +1,7 @@
 import { fixture } from "../../fixture.js";
 import { tamper } from "../../tamper.js";
 import type { ReceiverCase } from "./case.js";
-import { graceMs, pause } from "../pause.js";
+import { graceMs, pause } from "../../pause.js";
 import * as sources from "./sources.js";
 import { forged } from "./strangers.js";
 

@@ -4,7 +4,7 @@ import type { Sender } from "@svc-webhooks/schemes/senders";
 import { signingOf } from "../../signing.js";
 import { expectAccepted, isAccepted, type ReceiverProbe, type UniqueDelivery } from "../probe.js";
 import type { ReceiverCase } from "./case.js";
-import { graceMs, pause } from "../pause.js";
+import { graceMs, pause } from "../../pause.js";
 import * as sources from "./sources.js";
 
 /** Sends the delivery with the given attempt number, as the service does when it retries. */
