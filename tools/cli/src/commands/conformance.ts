@@ -3,21 +3,17 @@ import { command } from "../command.js";
 import { serveHandler, type HandlerServer } from "../conformance/handler-server.js";
 import { reportOf, summaryOf } from "../conformance/lines.js";
 import { wholeNumber } from "../lib/number.js";
+import { secretInVariable, secretOptions } from "../lib/secret.js";
 import { resolveTarget, targetOptions } from "../lib/target-rule.js";
 import { ConnectionError, explainConnection } from "../lib/tls.js";
 import { createProgress } from "../lib/terminal/progress.js";
 import { paint } from "../paint.js";
-import { requireSigningSecret, signingFingerprint } from "../schemes/signing-secret.js";
+import { assertSigningSecret, signingFingerprint } from "../schemes/signing-secret.js";
 import { schemeOption, senderOf } from "../schemes/option.js";
 
 const options = {
   ...schemeOption,
-  "secret-env": {
-    type: "string",
-    required: true,
-    value: "name",
-    text: "environment variable with the whole signing secret",
-  },
+  "secret-env": { ...secretOptions["secret-env"], required: true },
   "handler-port": {
     type: "string",
     value: "port",
@@ -47,7 +43,7 @@ export const conformance = command({
   ],
   options,
   async run(context) {
-    const { args, options: values, show, note, signal, env, stdin } = context;
+    const { args, options: values, show, note, signal, env } = context;
     const [text = ""] = args;
     const timeoutMs = wholeNumber("--timeout", values.timeout, 1, 60) * 1_000;
     const port = values["handler-port"];
@@ -55,18 +51,8 @@ export const conformance = command({
       port === undefined ? undefined : wholeNumber("--handler-port", port, 0, 65_535);
     const target = await resolveTarget("The URL", text, values["allow-external"]);
     const sender = senderOf(values);
-    const source = {
-      env,
-      stdin,
-      signal,
-      note,
-      options: {
-        "secret-env": values["secret-env"],
-        "secret-file": undefined,
-        "secret-stdin": false,
-      },
-    };
-    const secret = await requireSigningSecret(source, sender);
+    const secret = secretInVariable("secret", values["secret-env"], env);
+    await assertSigningSecret(secret, sender);
     const { href: url } = target.url;
     const progress = createProgress(context);
     let server: HandlerServer | undefined;

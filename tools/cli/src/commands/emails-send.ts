@@ -1,7 +1,7 @@
 import { command, type Context } from "../command.js";
 import { UsageError } from "../errors.js";
 import { readText } from "../lib/read.js";
-import { serviceOptions, withService } from "../lib/service.js";
+import { serviceOptions, waitOption, withService } from "../lib/service.js";
 import { fields } from "../lib/terminal/table.js";
 
 const options = {
@@ -22,10 +22,7 @@ const options = {
     value: "key",
     text: "repeating the command with the same key does not send a second email (default: random)",
   },
-  wait: {
-    type: "boolean",
-    text: "wait up to 60 s until the email is delivered, bounced or failed",
-  },
+  wait: waitOption,
   ...serviceOptions,
 } as const;
 

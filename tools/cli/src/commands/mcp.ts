@@ -4,6 +4,7 @@ import { conceal } from "../lib/mask.js";
 import type { McpModule } from "../lib/mcp-module.js";
 import { loadInstalled } from "../lib/module.js";
 import { wholeNumber } from "../lib/number.js";
+import { serviceOptions } from "../lib/service.js";
 import { table } from "../lib/terminal/table.js";
 import { version } from "../version.js";
 
@@ -38,11 +39,7 @@ const options = {
     value: "url",
     text: "the service's URL before /v1, if no sandbox is started (default: SVC_BASE_URL, or the sandbox at http://127.0.0.1:4010)",
   },
-  "api-key-env": {
-    type: "string",
-    value: "name",
-    text: "environment variable that contains the API key (default: SVC_API_KEY, or the key svc_test on this machine)",
-  },
+  "api-key-env": serviceOptions["api-key-env"],
   list: { type: "boolean", text: "print the tools, then exit" },
 } as const;
 

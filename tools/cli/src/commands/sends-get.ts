@@ -1,6 +1,6 @@
 import type { SendStatus } from "@svc-webhooks/client";
 import { command } from "../command.js";
-import { serviceOptions, withService } from "../lib/service.js";
+import { serviceOptions, waitOption, withService } from "../lib/service.js";
 import { fields, listed, textOf } from "../lib/terminal/table.js";
 
 export const sendsGet = command({
@@ -11,10 +11,7 @@ export const sendsGet = command({
   ],
   examples: ["svc-webhooks sends get send_… --wait"],
   options: {
-    wait: {
-      type: "boolean",
-      text: "wait up to 60 s until the email is delivered, bounced or failed",
-    },
+    wait: waitOption,
     ...serviceOptions,
   },
   run: (context) =>

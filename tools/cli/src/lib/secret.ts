@@ -102,8 +102,16 @@ export async function secretFrom(
   context: InputContext & Pick<Context, "env">,
 ): Promise<string | undefined> {
   if (file !== undefined) return secretIn(`--${flag}-file`, file, context);
-  if (name === undefined) return undefined;
-  const secret = context.env[name];
+  return name === undefined ? undefined : secretInVariable(flag, name, context.env);
+}
+
+/**
+ * Returns the secret in the variable that `--<flag>-env` names.
+ *
+ * @throws UsageError if the variable is not set or empty, and for an API key that a header cannot contain
+ */
+export function secretInVariable(flag: string, name: string, env: Context["env"]): string {
+  const secret = env[name];
   // The error omits the option's value, which may be the secret itself instead of a variable's name.
   if (secret === undefined && !/^[A-Z_][A-Z0-9_]*$/.test(name)) {
     const example = flag === "api-key" ? "SVC_API_KEY" : "SVC_WEBHOOK_SECRET";

@@ -39,6 +39,12 @@ export const endpointOption = {
   text: "only the deliveries of this endpoint (we_…)",
 } as const;
 
+/** The option of the commands that can wait for the end of a send. */
+export const waitOption = {
+  type: "boolean",
+  text: "wait up to 60 s until the email is delivered, bounced or failed",
+} as const;
+
 export type ServiceContext = Pick<
   Context<typeof serviceOptions>,
   "env" | "options" | "signal" | "stdin"
