@@ -160,7 +160,7 @@ export const mistakes: readonly Planted[] = [
   {
     name: "counter in memory",
     finding: "different stats",
-    advice: /^The value of `stats` probably comes from the process's memory/,
+    advice: /^The value written to `stats` probably comes from the process's memory/,
     handler: ({ store }) => {
       let count = 0;
       return (_event, context) => {
