@@ -9,7 +9,7 @@ async function diagnosed(receiver: HandWrittenReceiver) {
   const handle = async () => void (runs += 1);
   const { findings } = await whileServing(receiver, handle, (url) =>
     diagnose({
-      target: targetAt(new URL(url), [{ address: "127.0.0.1", family: 4 }], true),
+      target: targetAt(new URL(url), [{ address: "127.0.0.1", family: 4 }]),
       secret: "whsec_test",
       timeoutMs: 30_000,
       signal: new AbortController().signal,
