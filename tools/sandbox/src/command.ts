@@ -1,5 +1,6 @@
 import type { ClockMode } from "./clock.js";
 import { wrongUsage } from "./errors.js";
+import { isSecret } from "./lib/mask.js";
 import { openInBrowser } from "./lib/open-in-browser.js";
 import { resolveOptions } from "./options.js";
 import { runScenario } from "./run-scenario.js";
@@ -177,7 +178,7 @@ async function runFile(
     if (isGiven(values[name])) throw wrongUsage(`--${name} cannot be used with --scenario.`);
   const secrets = (values["secret-env"] ?? []).map((name) => {
     const secret = env[name] ?? "";
-    if (/^whsec_[\w+/=-]{1,200}$/.test(secret)) return secret;
+    if (isSecret(secret)) return secret;
     throw wrongUsage(
       secret === ""
         ? `The environment variable ${name} is not set. Set it to the signing secret that your receiver uses.`

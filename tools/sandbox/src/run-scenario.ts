@@ -1,6 +1,7 @@
 import { assertOptions, assertValid } from "@svc-webhooks/core/adapter";
 import { messageOf, wrongUsage } from "./errors.js";
 import { createLedger } from "./assumptions/ledger.js";
+import { isSecret } from "./lib/mask.js";
 import { assemble } from "./sandbox.js";
 import { parseScenario, type Scenario } from "./scenario/format.js";
 import type { ScenarioReport } from "./scenario/report.js";
@@ -76,7 +77,7 @@ export async function runScenario(
   assertOptions(options, names);
   const { to, secrets = [], data, seed, patienceMs, signal } = options;
   assertValid(
-    Array.isArray(secrets) && secrets.every((secret) => /^whsec_[\w+/=-]{1,200}$/.test(secret)),
+    Array.isArray(secrets) && secrets.every(isSecret),
     "secrets",
     "`secrets` must be a list of signing secrets in the service's form, whsec_….",
   );

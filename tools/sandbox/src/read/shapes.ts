@@ -3,6 +3,7 @@ import { attemptRange } from "../lib/attempt-range.js";
 import type { DueItem } from "../clock.js";
 import { faultDelayMs, faultStatus, slotsLeft } from "../faults.js";
 import { iso } from "../lib/iso.js";
+import { secretHint } from "../lib/mask.js";
 import { endpointResource } from "../service/resources.js";
 import type { World } from "../world.js";
 import {
@@ -18,8 +19,6 @@ import { assumptionsOf } from "./assumptions.js";
 import { strictText } from "./body.js";
 
 /* Records as the control routes show them, without secrets and API keys. */
-
-export const hint = (secret: string): string => `…${secret.slice(-4)}`;
 
 /** Returns `{ [name]: value }`, or an empty object if `value` is undefined. */
 export const maybe = <Name extends string, Value>(name: Name, value: Value | undefined) =>
@@ -140,11 +139,11 @@ function codeIn(content: Uint8Array | undefined): string | undefined {
 export const endpointShape = (endpoint: EndpointRecord) => ({
   ...endpointResource(endpoint),
   created_at: iso(endpoint.createdAt),
-  secret_hint: hint(endpoint.secret),
+  secret_hint: secretHint(endpoint.secret),
   ...maybe(
     "previous",
     endpoint.previous && {
-      secret_hint: hint(endpoint.previous.secret),
+      secret_hint: secretHint(endpoint.previous.secret),
       until: iso(endpoint.previous.until),
     },
   ),

@@ -3,7 +3,8 @@ import { explain, fingerprint, type Explanation } from "@svc-webhooks/explain";
 import { keyOf } from "../delivery/signing.js";
 import type { World } from "../world.js";
 import type { AttemptRecord, DeliveryRecord } from "../state/records.js";
-import { hint, maybe } from "./shapes.js";
+import { secretHint } from "../lib/mask.js";
+import { maybe } from "./shapes.js";
 
 /** The secret that signed an attempt, and the keys that a receiver of the endpoint may use. */
 interface Signer {
@@ -76,7 +77,7 @@ export async function signatureShape(
     expected:
       secret === undefined ? (header ?? "") : await sign(attempt.body ?? delivery.body, keys[0]),
     ...(secret !== undefined && {
-      secret_hint: hint(secret),
+      secret_hint: secretHint(secret),
       secret_fingerprint: await fingerprint(secret),
     }),
     verdict: attempt.tamper === undefined ? "correct" : "tampered",

@@ -5,6 +5,7 @@ import type { Exchange, Service } from "../service/service.js";
 import type { CallRecord } from "../state/records.js";
 import { fixedAssumption, mostSteps } from "./format.js";
 import { idNames, idPattern } from "./service-ids.js";
+import { withoutSecrets } from "../lib/mask.js";
 import { jsonIn } from "../lib/json-in.js";
 import { escaped, mapStrings, pathOfValue } from "./template.js";
 
@@ -152,7 +153,7 @@ function writer({ state }: Service, to: Recording, authorization: string | null)
   return (text: string): string => {
     let written = text;
     for (const secret of secrets) written = written.replaceAll(secret, "…");
-    written = written.replaceAll(/\bwhsec_[\w+/=-]+|\bsvc_(?:live|test)_\w+/g, "…");
+    written = withoutSecrets(written, () => "…").replaceAll(/\bsvc_(?:live|test)_\w+/g, "…");
     written = escaped(written);
     for (const url of urls) written = written.replaceAll(url, "{receiver}");
     return written.replaceAll(idPattern, (id, kind: string) => `{${nameOf(to, id, kind, state)}}`);

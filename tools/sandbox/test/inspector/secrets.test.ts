@@ -1,8 +1,12 @@
+import { join } from "node:path";
 import { createReceiver } from "@svc-webhooks/core";
 import { fingerprint } from "@svc-webhooks/explain";
+import { runScenario } from "@svc-webhooks/sandbox";
 import { present } from "@svc-webhooks/kit/present";
 import { describe, expect, test } from "vitest";
 import { until } from "@svc-webhooks/kit/until";
+import { outsideDirectory } from "@svc-webhooks/kit/programs";
+import { email, receiver } from "../support.js";
 import { busy, fieldsOf, formOf, openPage, textOf, the, type Reply } from "./support.js";
 
 type Opened = Awaited<ReturnType<typeof openPage>>;
@@ -183,6 +187,34 @@ describe("a signing secret", () => {
     expect(new URL(left.url).search).toBe("?q=x");
     const secret = textOf(the(created.dom, "#secret .whole"));
     expect(textOf(the(created.dom, "#receiver-code"))).toContain(`SVC_WEBHOOK_SECRET=${secret} `);
+  });
+});
+
+describe("a signing secret of a scenario", () => {
+  const request = (path: string, body: object) => ({ request: { method: "POST", path, body } });
+
+  test.each(["whsec_ab+cd/efgh==", "whsec_q+/q"])("is on no page: %s", async (first) => {
+    const data = join(outsideDirectory(), "data.sqlite");
+    const second = `${first}-`;
+    const steps = [
+      {
+        ...request("/v1/webhook-endpoints", { url: "{receiver}", event_types: ["email.sent"] }),
+        capture: { endpoint: "webhook_endpoint.webhook_endpoint_id" },
+      },
+      request("/v1/webhook-endpoints/{endpoint}:rotate-secret", {}),
+      request("/v1/emails", email),
+    ];
+    const assumptions = { "A-06": "allow", "A-19": "deferred:1h" };
+    const scenario = { version: 1, name: "rotation", assumptions, steps };
+    const { url: to } = await receiver();
+    expect(await runScenario(scenario, { to, secrets: [first, second], data })).toMatchObject({
+      met: true,
+    });
+    const opened = await openPage({ data });
+    const all = await everything(opened);
+    for (const secret of [first, second])
+      expect(all.filter((text) => text.includes(secret.slice(6)))).toEqual([]);
+    expect(all.filter((text) => text.includes("whsec_…"))).not.toEqual([]);
   });
 });
 
