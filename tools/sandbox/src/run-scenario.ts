@@ -3,7 +3,7 @@ import { messageOf, wrongUsage } from "./errors.js";
 import { createLedger } from "./assumptions/ledger.js";
 import { isSecret } from "./lib/mask.js";
 import { assemble } from "./sandbox.js";
-import { parseScenario, type Scenario } from "./scenario/format.js";
+import { parseScenario, rotationsIn, type Scenario } from "./scenario/format.js";
 import type { ScenarioReport } from "./scenario/report.js";
 import { runSteps } from "./scenario/run.js";
 import { sqliteJournal } from "./state/sqlite-journal.js";
@@ -153,7 +153,7 @@ function assertFits({ steps }: Scenario, to: string | undefined, secrets: readon
     throw wrongUsage(
       "`to` (--to) must be an http: or https: URL, such as http://localhost:3000/webhooks.",
     );
-  const rotations = steps.filter(isRotation).length;
+  const rotations = steps.reduce((sum, step) => sum + rotationsIn(step), 0);
   if (secrets.length > 0 && secrets.length < rotations + 1)
     throw wrongUsage(
       `The scenario rotates the secret ${rotations === 1 ? "once" : `${rotations} times`}, so it needs ${rotations + 1} secrets, all of which the receiver must accept. Repeat --secret-env NAME.`,
@@ -161,11 +161,6 @@ function assertFits({ steps }: Scenario, to: string | undefined, secrets: readon
 }
 
 const isHttpUrl = (text: string) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
-
-/** Whether a step rotates an endpoint's secret. */
-const isRotation = (step: Scenario["steps"][number]): boolean =>
-  ("request" in step && step.request.path.endsWith(":rotate-secret")) ||
-  ("action" in step && step.action === "rotate-secret");
 
 /** The kinds of records that a user may want to keep. A run removes all records. */
 const kept: ReadonlySet<string> = new Set(["call", "endpoint", "domain", "fault", "checkpoint"]);

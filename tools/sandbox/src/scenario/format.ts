@@ -154,6 +154,12 @@ export type AdvanceStep = z.output<typeof advanceStep>;
 export type ExpectStep = z.output<typeof expectStep>;
 export type Step = RequestStep | ActionStep | FindStep | AdvanceStep | ExpectStep;
 
+/** Returns how often a step rotates a signing secret. */
+export function rotationsIn(step: Step): number {
+  if ("request" in step) return /:rotate-secret(?:\?|$)/.test(step.request.path) ? step.times : 0;
+  return "action" in step && step.action === "rotate-secret" ? 1 : 0;
+}
+
 /** The assumption that a file cannot change. With another value, a file could send data to other machines. */
 export const fixedAssumption = "A-21";
 export const fixedReason = `${fixedAssumption}, because a scenario delivers only to its receiver. Remove the assumption.`;

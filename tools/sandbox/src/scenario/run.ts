@@ -13,6 +13,7 @@ import {
   fixedReason,
   isHeaderText,
   isInterfacePath,
+  rotationsIn,
   type ActionStep,
   type AdvanceStep,
   type ExpectStep,
@@ -110,7 +111,7 @@ async function runRequest(run: Run, step: RequestStep): Promise<StepResult> {
   const counts = new Map<string, number>();
   let body: unknown;
   for (let n = 1; n <= step.times; n += 1) {
-    chooseSecret(run, path.endsWith(":rotate-secret"));
+    chooseSecret(run, step);
     const reply = await afterDelays(run, run.handle(requestOf(run, step, n)));
     const status = "lost" in reply ? "lost" : reply.response.status;
     body = "lost" in reply ? undefined : jsonIn(await reply.response.text());
@@ -188,7 +189,7 @@ const isPaused = ({ state }: Service): boolean =>
 
 async function runAction(run: Run, step: ActionStep): Promise<StepResult> {
   const { service, values } = run;
-  chooseSecret(run, step.action === "rotate-secret");
+  chooseSecret(run, step);
   const params = filled(step.params, values) as Readonly<Record<string, string>>;
   if (step.action === "set-assumption" && params["id"] === fixedAssumption)
     throw new WrongStep(`cannot set ${fixedReason}`);
@@ -257,7 +258,8 @@ async function runExpect(run: Run, step: ExpectStep): Promise<StepResult> {
 }
 
 /** Selects the secret that the sandbox uses next: the first one for endpoints, and a further one for each rotation. */
-function chooseSecret(run: Run, rotates: boolean): void {
+function chooseSecret(run: Run, step: RequestStep | ActionStep): void {
+  const rotates = rotationsIn(step) > 0;
   if (rotates) run.rotations += 1;
   run.useSecret(rotates ? run.rotations : 0);
 }

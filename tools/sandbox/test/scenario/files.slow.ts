@@ -123,6 +123,12 @@ test("refuses options that do not fit the scenario", async () => {
   await expect(runScenario(rotated, { to, secrets: [oldSecret] })).rejects.toThrow(
     "The scenario rotates the secret once, so it needs 2 secrets, all of which the receiver must accept. Repeat --secret-env NAME.",
   );
+  const [, rotate] = rotated.steps as [unknown, { request: { path: string } }];
+  const path = `${rotate.request.path}?from=test`;
+  for (const steps of [[{ ...rotate, times: 2 }], [rotate, { request: { method: "POST", path } }]])
+    await expect(
+      runScenario(scenario(register, ...steps), { to, secrets: [oldSecret, newSecret] }),
+    ).rejects.toThrow("The scenario rotates the secret 2 times, so it needs 3 secrets");
   await expect(runScenario(rotated, { to: "localhost:3000" })).rejects.toThrow(
     "(--to) must be an http: or https: URL",
   );
