@@ -50,15 +50,26 @@ function readVersion(): string {
 /** The time from a signal to the line that reports that the sandbox is still closing, in milliseconds. */
 const noticedMs = 500;
 
-const stopping = new AbortController();
+/**
+ * How long after the first signal another one is ignored, in milliseconds. Under npx, one Ctrl-C causes two signals:
+ * the terminal's, and the one that npx forwards.
+ */
+const sameMs = 250;
 
-/** Closes the sandbox at the first signal, and exits immediately at the second. */
+const stopping = new AbortController();
+let stoppedAt: number | undefined;
+
+// The first signal closes the sandbox. A second one, more than `sameMs` later, ends the process immediately.
 for (const [signal, code] of [
   ["SIGINT", 130],
   ["SIGTERM", 0],
 ] as const) {
   process.on(signal, () => {
-    if (stopping.signal.aborted) process.exit(code);
+    if (stoppedAt !== undefined) {
+      if (performance.now() - stoppedAt > sameMs) process.exit(code);
+      return;
+    }
+    stoppedAt = performance.now();
     setTimeout(() => {
       process.stderr.write("Stopping. Press Ctrl-C again to stop immediately.\n");
     }, noticedMs);
