@@ -11,6 +11,10 @@ const named: readonly EventType[] = [
   { type: "domain.updated", description: "The status of a sending domain has changed." },
 ];
 
+/** Whether an event type exists. Types other than the named ones exist only if A-03 adds them. */
+export const isEventType = (ledger: Ledger, type: string): boolean =>
+  eventTypes(ledger).some((known) => known.type === type);
+
 /** Returns all event types: those that the interface document names, and those that A-03 adds. */
 export const eventTypes = (ledger: Ledger): readonly EventType[] => [
   ...named,

@@ -9,7 +9,7 @@ import type {
   EventRecord,
   NotSent,
 } from "../state/records.js";
-import { eventTypes } from "./event-types.js";
+import { isEventType } from "./event-types.js";
 import { eventBytes } from "./body.js";
 
 export interface Happening {
@@ -28,24 +28,16 @@ export interface Happening {
 export function raise(world: World, happening: Happening): readonly DeliveryRecord[] {
   const { ledger } = world;
   const type = ledger.get("event.emits")[happening.occasion];
-  // An event is not emitted if its type does not exist. Types other than the named ones exist only if A-03 adds them.
-  if (type === undefined || !eventTypes(ledger).some((known) => known.type === type)) {
+  if (type === undefined || !isEventType(ledger, type)) {
     record(world, happening, type ?? happening.occasion, "not_emitted");
     return [];
   }
 
-  const all = Array.from(world.state.endpoints.all()).filter(
-    ({ account }) => account === happening.account,
-  );
-  const subscribed = all.filter((endpoint) => endpoint.eventTypes.includes(type));
-  const active = subscribed.filter(({ status }) => status === "active");
-  if (active.length === 0) {
-    record(world, happening, type, whyNot(all, subscribed));
-    return [];
-  }
-  const event = record(world, happening, type);
+  const { endpoints, notSent } = recipientsOf(world, happening.account, type);
+  const event = record(world, happening, type, notSent);
+  if (notSent !== undefined) return [];
   try {
-    return deliver(world, event, happening, active);
+    return deliver(world, event, happening, endpoints);
   } catch (error) {
     event.notSent = "not_emitted";
     world.state.events.put(event);
@@ -54,10 +46,18 @@ export function raise(world: World, happening: Happening): readonly DeliveryReco
   }
 }
 
-const whyNot = (all: readonly unknown[], subscribed: readonly unknown[]): NotSent => {
-  if (all.length === 0) return "no_endpoint";
-  return subscribed.length > 0 ? "archived" : "type_not_subscribed";
-};
+/** Returns the account's active endpoints that subscribe to an event type, and the reason if there are none. */
+export function recipientsOf({ state }: World, account: AccountId, type: string) {
+  const all = Array.from(state.endpoints.all()).filter((endpoint) => endpoint.account === account);
+  const subscribed = all.filter((endpoint) => endpoint.eventTypes.includes(type));
+  const endpoints = subscribed.filter(({ status }) => status === "active");
+  if (endpoints.length > 0) return { endpoints };
+  if (all.length === 0) return { endpoints, notSent: "no_endpoint" } as const;
+  return {
+    endpoints,
+    notSent: subscribed.length > 0 ? "archived" : "type_not_subscribed",
+  } as const;
+}
 
 function record(
   { state, clock, ids }: World,

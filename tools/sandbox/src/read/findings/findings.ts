@@ -1,6 +1,7 @@
 import type { Ledger } from "../../assumptions/ledger.js";
 import { isOccasion } from "../../assumptions/table.js";
-import { eventTypes } from "../../delivery/event-types.js";
+import { isEventType } from "../../delivery/event-types.js";
+import { recipientsOf } from "../../delivery/raise.js";
 import { slotsLeft } from "../../faults.js";
 import { iso } from "../../lib/iso.js";
 import type { World } from "../../world.js";
@@ -135,27 +136,24 @@ const register = (fix: string, type: string) => ({
 });
 
 function unsent(
-  { state, ledger }: World,
-  { type, account, notSent }: EventRecord,
+  world: World,
+  { type, account, notSent: earlier }: EventRecord,
 ): Omit<Finding, "severity"> | undefined {
-  if (notSent === "not_emitted") return notEmitted(ledger, type);
-  const endpoints = Array.from(state.endpoints.all()).filter((one) => one.account === account);
-  const subscribed = endpoints.filter((endpoint) => endpoint.eventTypes.includes(type));
-  if (endpoints.length === 0) {
+  if (earlier === "not_emitted") return notEmitted(world.ledger, type);
+  const { notSent } = recipientsOf(world, account, type);
+  if (notSent === undefined) return undefined;
+  if (notSent === "no_endpoint") {
     const happened = `${type} was raised, but no endpoint is registered.`;
-    return { code: "no_endpoint", happened, ...register("Register an endpoint.", type) };
+    return { code: notSent, happened, ...register("Register an endpoint.", type) };
   }
-  if (subscribed.length === 0) {
+  if (notSent === "type_not_subscribed") {
     const advice =
       "Register another endpoint, because the event types of an endpoint cannot be changed.";
     const happened = `${type} was raised, but no endpoint subscribes to it.`;
-    return { code: "type_not_subscribed", happened, ...register(advice, type) };
+    return { code: notSent, happened, ...register(advice, type) };
   }
-  if (subscribed.every(({ status }) => status === "archived")) {
-    const happened = `${type} was raised, but all endpoints that subscribe to it are archived.`;
-    return { code: "all_archived", happened, ...register("Register a new endpoint.", type) };
-  }
-  return undefined;
+  const happened = `${type} was raised, but all endpoints that subscribe to it are archived.`;
+  return { code: "all_archived", happened, ...register("Register a new endpoint.", type) };
 }
 
 /** Returns the part of a finding whose fix is to set an assumption. */
@@ -175,7 +173,7 @@ function notEmitted(ledger: Ledger, type: string): Omit<Finding, "severity"> | u
     if (ledger.get("event.emits")[type] !== undefined) return undefined;
     return { code, happened: `No event is raised for ${type} (A-04).`, ...set("A-04", "named") };
   }
-  if (!eventTypes(ledger).some((known) => known.type === type)) {
+  if (!isEventType(ledger, type)) {
     return {
       code,
       happened: `${type} was not raised, because it is not an event type (A-03).`,
