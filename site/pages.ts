@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join, posix } from "node:path";
 import { fileURLToPath } from "node:url";
-import { packageFolders } from "../tools/build/package-folders.js";
+import { packages, publicPackages } from "../tools/build/package-folders.js";
 
 /** The folder of the repository. */
 export const root: string = fileURLToPath(new URL("..", import.meta.url));
@@ -22,17 +22,16 @@ const markdownIn = (folder: string): string[] =>
 const foldersIn = (folder: string): string[] =>
   readdirSync(join(root, folder)).map((name) => `${folder}/${name}`);
 
-const isPrivatePackage = (folder: string): boolean =>
-  packageFolders.includes(folder) &&
-  /"private": true/.test(readFileSync(join(root, folder, "package.json"), "utf8"));
-
 /** The pages of the repository, as paths relative to its root. */
 export const repositoryPages: readonly string[] = [
   ...rootPages,
   ...markdownIn("docs"),
-  ...[...packageFolders, "examples", ...foldersIn("examples"), "vectors"]
-    .filter((folder) => existsSync(join(root, folder, "README.md")) && !isPrivatePackage(folder))
-    .map((folder) => `${folder}/README.md`),
+  ...[
+    ...publicPackages.map(({ folder }) => folder),
+    "examples",
+    ...foldersIn("examples"),
+    "vectors",
+  ].map((folder) => `${folder}/README.md`),
 ].filter((page) => existsSync(join(root, page)));
 
 /** The API reference, which TypeDoc generates before VitePress starts. */
@@ -151,6 +150,6 @@ export const excluded: readonly string[] = [
   "CHANGELOG.md",
   "{packages,tools}/*/!(README).md",
   "{packages,tools}/*/*/**",
-  ...packageFolders.filter((folder) => isPrivatePackage(folder)).map((folder) => `${folder}/**`),
+  ...packages.filter((item) => !publicPackages.includes(item)).map(({ folder }) => `${folder}/**`),
   "examples/*/*/**",
 ];

@@ -1,6 +1,5 @@
-import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { packageFolders } from "../tools/build/package-folders.js";
+import { publicPackages } from "../tools/build/package-folders.js";
 
 const root = new URL("..", import.meta.url);
 
@@ -13,17 +12,11 @@ function sourceOf(folder, entry) {
 
 /** The entries of the public packages: the source of each, by the name under which users import it. */
 export const entries = new Map(
-  packageFolders.flatMap((folder) => {
-    const {
-      name,
-      private: isPrivate,
-      exports = {},
-    } = JSON.parse(readFileSync(new URL(`${folder}/package.json`, root), "utf8"));
-    if (isPrivate) return [];
-    return Object.entries(exports)
+  publicPackages.flatMap(({ folder, manifest: { name, exports = {} } }) =>
+    Object.entries(exports)
       .filter(([path]) => path !== "./package.json")
-      .map(([path, entry]) => [name + path.slice(1), sourceOf(folder, entry)]);
-  }),
+      .map(([path, entry]) => [name + path.slice(1), sourceOf(folder, entry)]),
+  ),
 );
 
 /** @type {Partial<import("typedoc").TypeDocOptions & import("typedoc-plugin-markdown").PluginOptions>} */

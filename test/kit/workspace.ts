@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { packageFolders } from "../../tools/build/package-folders.js";
+import { packages as folderPackages } from "../../tools/build/package-folders.js";
 import { root } from "./programs.js";
 
 type Versions = Readonly<Record<string, string>>;
@@ -39,14 +39,14 @@ export interface WorkspacePackage {
 export const readManifest = (directory: string): Manifest =>
   JSON.parse(readFileSync(join(directory, "package.json"), "utf8")) as Manifest;
 
-export const packages: readonly WorkspacePackage[] = packageFolders.map((folder) => {
-  const source = join(root, folder);
-  const manifest = readManifest(source);
+export const packages: readonly WorkspacePackage[] = folderPackages.map((item) => {
+  const { folder } = item;
+  const manifest = item.manifest as Manifest;
   const { name, exports = {} } = manifest;
   const entries = Object.keys(exports)
     .filter((entry) => entry !== "./package.json")
     .map((entry) => name + entry.slice(1));
-  return { name, folder, source, manifest, entries };
+  return { name, folder, source: join(root, folder), manifest, entries };
 });
 
 /** The packages that users install. */

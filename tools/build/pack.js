@@ -1,18 +1,10 @@
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import {
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { packageFolders } from "./package-folders.js";
+import { publicPackages } from "./package-folders.js";
 import { npmCommand } from "./npm.js";
 
 /*
@@ -36,10 +28,7 @@ function snapshotVersion() {
   return `0.0.0-g${commit}.x${hash}`;
 }
 
-const manifestOf = (folder) => JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8"));
-
-const folders = packageFolders.filter((folder) => manifestOf(folder).private !== true);
-const names = new Set(folders.map((folder) => manifestOf(folder).name));
+const names = new Set(publicPackages.map(({ manifest }) => manifest.name));
 const version = snapshotVersion();
 
 /** Gives the packages of this repository the snapshot's version. */
@@ -53,13 +42,12 @@ const staging = mkdtempSync(join(tmpdir(), "svc-webhooks-pack-"));
 try {
   rmSync(packed, { recursive: true, force: true });
   mkdirSync(packed);
-  for (const folder of folders) {
+  for (const { folder, manifest } of publicPackages) {
     const copy = join(staging, basename(folder));
     cpSync(join(root, folder), copy, {
       recursive: true,
       filter: (path) => !/[\\/](?:node_modules|test|\.turbo)$/.test(path),
     });
-    const manifest = manifestOf(folder);
     const { dependencies, peerDependencies } = manifest;
     const snapshot = {
       ...manifest,
@@ -70,7 +58,7 @@ try {
     writeFileSync(join(copy, "package.json"), `${JSON.stringify(snapshot, undefined, 2)}\n`);
   }
   const options = ["--ignore-scripts", "--loglevel=error", "--pack-destination", packed];
-  const copies = folders.map((folder) => `./${basename(folder)}`);
+  const copies = publicPackages.map(({ folder }) => `./${basename(folder)}`);
   execFileSync(npm, [...first, "pack", ...options, ...copies], {
     cwd: staging,
     stdio: ["ignore", "ignore", "inherit"],

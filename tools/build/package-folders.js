@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 const root = join(import.meta.dirname, "../..");
@@ -14,3 +14,12 @@ export const packageFolders = ["packages", "tools"].flatMap((parent) =>
     .map((name) => `${parent}/${name}`)
     .filter((folder) => existsSync(join(root, folder, "package.json"))),
 );
+
+/** All packages, each with its folder and its manifest. */
+export const packages = packageFolders.map((folder) => ({
+  folder,
+  manifest: JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8")),
+}));
+
+/** The packages that users install. */
+export const publicPackages = packages.filter(({ manifest }) => manifest.private !== true);

@@ -1,8 +1,8 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { packageFolders } from "./package-folders.js";
+import { publicPackages } from "./package-folders.js";
 
 /*
  * `npm run release -- sbom [version] [file]`: writes `sbom.cdx.json`. It lists the packages, with licenses and hashes,
@@ -10,11 +10,7 @@ import { packageFolders } from "./package-folders.js";
  * repository, whose root has no version.
  */
 
-const root = resolve(import.meta.dirname, "../..");
-
-const manifests = packageFolders
-  .map((folder) => JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8")))
-  .filter((manifest) => manifest.private !== true);
+const manifests = publicPackages.map(({ manifest }) => manifest);
 const [, , version = manifests[0].version, path = "sbom.cdx.json"] = process.argv;
 const file = resolve(path);
 
