@@ -1,14 +1,6 @@
 export { CrashTestError } from "./errors.js";
 export type { CrashTestErrorCode, CrashTestFacts } from "./errors.js";
-export {
-  canHappen,
-  faultKinds,
-  isFaultKind,
-  placeOf,
-  readFaults,
-  statusResponse,
-  writeFaults,
-} from "./faults.js";
+export { faultKinds, isFaultKind, readFaults, statusResponse, writeFaults } from "./faults.js";
 export type { Fault, FaultKind } from "./faults.js";
 export type {
   Attempt,

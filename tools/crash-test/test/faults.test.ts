@@ -2,13 +2,13 @@ import { expect, test } from "vitest";
 import {
   canHappen,
   faultKinds,
-  isAcceptable,
+  faultName,
   isFaultKind,
   placeOf,
   readFaults,
   writeFaults,
-} from "../src/index.js";
-import { faultName } from "../src/faults.js";
+} from "../src/faults.js";
+import { isAcceptable } from "../src/search/options.js";
 
 test("crossing n has the points 2n − 1, before it is sent, and 2n, after its execution", () => {
   expect([1, 2, 3, 4].map(placeOf)).toEqual([

@@ -1,5 +1,5 @@
 import type { CrashTestReport, FaultKind, HistoryLine, ReportPage } from "../src/index.js";
-import { canHappen, faultKinds } from "../src/index.js";
+import { canHappen, faultKinds } from "../src/faults.js";
 import type { Cell } from "../src/report/report.js";
 import { textOf } from "../src/report/text.js";
 

@@ -18,6 +18,9 @@ export const isReading = (method: string): boolean => /^(?:GET|HEAD|OPTIONS)$/.t
 /** Returns whether equal requests with this HTTP method have the effect of one (RFC 9110, section 9.2.2). */
 export const isIdempotent = (method: string): boolean => /^(?:PUT|DELETE)$/.test(method);
 
+/** Returns the name of an event as the report writes it: `evt_1` for the first event. */
+export const eventName = (event: number): string => `evt_${event + 1}`;
+
 /** One occurrence of an effect. */
 export interface Effect {
   readonly crossing: number;
@@ -116,7 +119,8 @@ export function factsOf(history: History): Facts {
   return facts;
 }
 
-const isExecuted = ({ executedMs, isUndone }: Crossing): boolean =>
+/** Returns whether a crossing was executed and kept. */
+export const isExecuted = ({ executedMs, isUndone }: Crossing): boolean =>
   executedMs !== undefined && !isUndone;
 
 function push<Key, Item>(lists: Map<Key, Item[]>, key: Key, item: Item): void {

@@ -1,5 +1,5 @@
 import type { FindingKind, History, WorldState } from "../history.js";
-import { countBy, factsOf, type Facts } from "./facts.js";
+import { countBy, eventName, factsOf, type Facts } from "./facts.js";
 import { maskOf, partsOf, without, type Mask, type Part, type Parts } from "./state.js";
 
 /** A deviation of one history from the expected result. */
@@ -9,6 +9,10 @@ export interface Deviation {
   /** The event that the deviation concerns. Absent if unknown. */
   readonly event?: number | undefined;
 }
+
+/** Returns the name of a deviation or a finding, by which the option `accept` refers to it: `duplicate charge`. */
+export const nameOf = ({ kind, effect }: Pick<Deviation, "kind" | "effect">): string =>
+  `${kind} ${effect}`;
 
 /** The expected result of each history: that of handling each event once, in order. */
 export interface Expected {
@@ -230,5 +234,5 @@ const stuckEffect = ({ stuck, crossings, acknowledged }: History): string => {
   if (crossing?.waitsForOwn === true && crossing.kind === "store") return "transaction";
   if (crossing) return crossing.effects[0] ?? crossing.reads[0] ?? crossing.name;
   if (stuck?.transaction !== undefined) return "transaction";
-  return `evt_${acknowledged.indexOf(false) + 1}`;
+  return eventName(acknowledged.indexOf(false));
 };

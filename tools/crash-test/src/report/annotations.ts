@@ -1,5 +1,5 @@
 import type { CrashTestReport } from "./report.js";
-import { kindText } from "./text.js";
+import { titleOf } from "./text.js";
 import { functionWords, type Words } from "./words.js";
 
 /** Returns a line for each finding. GitHub Actions shows these lines next to the code. */
@@ -7,11 +7,12 @@ export const annotationsOf = (
   { findings }: Pick<CrashTestReport, "findings">,
   words: Words = functionWords,
 ): readonly string[] =>
-  findings.map(({ kind, effect, source, advice, repeat }) => {
+  findings.map((finding) => {
+    const { source, advice, repeat } = finding;
     const [, file, line] = /^(.*):(\d+)$/.exec(source ?? "") ?? [];
     const place = file === undefined ? "" : `file=${property(file)},line=${line},`;
     const text = repeat === "" ? advice : `${advice} Repeat: ${words.repeat(repeat)}`;
-    return `::error ${place}title=${property(`${kindText(kind)} ${effect}`)}::${data(text)}`;
+    return `::error ${place}title=${property(titleOf(finding))}::${data(text)}`;
   });
 
 const data = (text: string): string =>

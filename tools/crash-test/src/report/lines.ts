@@ -1,9 +1,6 @@
 import { faultName, statusResponse } from "../faults.js";
 import type { Attempt, Crossing, History, HistoryLine, Step } from "../history.js";
-import { countBy, factsOf, type Facts } from "../judge/facts.js";
-
-/** Returns the name of an event as the report writes it: `evt_1` for the first event. */
-export const eventName = (event: number): string => `evt_${event + 1}`;
+import { countBy, eventName, factsOf, type Facts } from "../judge/facts.js";
 
 /**
  * Returns the lines of a history, in order. Refused attempts that only called the store have no lines of their own: a
@@ -141,12 +138,12 @@ function isRefused({ attempts }: History, facts: Facts, attempt: Attempt, index:
   return facts.ofAttempt(index).every(({ kind }) => kind === "store");
 }
 
+/** Writes the result of an attempt: `503 in_flight`, `no response`. */
+const resultText = ({ status, code }: Attempt): string =>
+  status === undefined ? "no response" : `${status}${code === undefined ? "" : ` ${code}`}`;
+
 function skippedText(skipped: readonly Attempt[]): string {
-  const counts = new Map<string, number>();
-  for (const { status, code } of skipped) {
-    const result = `${status}${code === undefined ? "" : ` ${code}`}`;
-    counts.set(result, (counts.get(result) ?? 0) + 1);
-  }
+  const counts = countBy(skipped, resultText);
   return `after ${Array.from(counts, ([result, times]) => (times === 1 ? result : `${times} × ${result}`)).join(", ")}`;
 }
 
@@ -157,15 +154,10 @@ function textOf(event: number | undefined, { name, kind, key, note, effects }: C
   return `${name}${withKey}${remark}`;
 }
 
-function attemptText(
-  { acknowledged }: History,
-  { event, n, isCopy, status, code }: Attempt,
-): string {
+function attemptText({ acknowledged }: History, attempt: Attempt): string {
+  const { event, n, isCopy } = attempt;
   const several = acknowledged.length > 1 ? ` of ${eventName(event)}` : "";
-  const attempt = isCopy ? `copy of attempt ${n}${several}` : `attempt ${n}${several}`;
-  const result =
-    status === undefined ? "no response" : `${status}${code === undefined ? "" : ` ${code}`}`;
-  return `${attempt}: ${result}`;
+  return `${isCopy ? "copy of attempt" : "attempt"} ${n}${several}: ${resultText(attempt)}`;
 }
 
 /** Numbers the crossings that had the effect. Marks those that an event has in excess of the undisturbed history. */

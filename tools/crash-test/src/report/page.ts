@@ -5,7 +5,7 @@ import { iconHtml } from "./page/icons.js";
 import { style, styleHash } from "./page/style.js";
 import { lanesOf, timelineHtml } from "./page/timeline.js";
 import type { CrashTestReport, ReportPage } from "./report.js";
-import { kindText, reachText, triedText } from "./text.js";
+import { reachText, titleOf, triedText } from "./text.js";
 import { functionWords, type Words } from "./words.js";
 
 /** Returns the report as one HTML document that runs no script and makes no request. */
@@ -59,19 +59,17 @@ const triedIn = (report: CrashTestReport, words: Words): string => {
 const countText = (count: number): string =>
   count === 0 ? "no finding" : count === 1 ? "1 finding" : `${count} findings`;
 
-const nameOf = ({ kind, effect }: Finding): string => `${kindText(kind)} ${effect}`;
-
 const sourceHtml = ({ source }: Finding): string =>
   source === undefined ? "" : ` <code class="source">${textHtml(source)}</code>`;
 
 const linkHtml = (finding: Finding, index: number): string =>
-  `<li>${iconHtml("bad")} <a href="#finding-${index + 1}">${textHtml(nameOf(finding))}</a>${sourceHtml(finding)}</li>`;
+  `<li>${iconHtml("bad")} <a href="#finding-${index + 1}">${textHtml(titleOf(finding))}</a>${sourceHtml(finding)}</li>`;
 
 /** Returns the list of facts that limit the meaning of the report. */
 function factsHtml(report: CrashTestReport): string {
   const facts: readonly (readonly [title: string, items: readonly string[], isFault?: boolean])[] =
     [
-      ["Accepted findings", report.accepted.map(nameOf)],
+      ["Accepted findings", report.accepted.map(titleOf)],
       ["Access where no fault was tried", report.unseen, true],
       ["Named but never used", report.unused],
       ["Not compared", report.notCompared],
@@ -107,7 +105,7 @@ function findingHtml(
   const sides = [[title, timelineHtml(history, lanes, { result: finding, lane })]];
   if (repeat !== "") sides.push(["Undisturbed", timelineHtml(normal, lanesOf(normal, history))]);
   return `<section class="panel finding" aria-labelledby="${id}">
-<h2 id="${id}">${iconHtml("bad")} ${textHtml(nameOf(finding))}${sourceHtml(finding)}</h2>
+<h2 id="${id}">${iconHtml("bad")} ${textHtml(titleOf(finding))}${sourceHtml(finding)}</h2>
 <p class="advice"><b>Fix</b> <span>${sentenceHtml(finding.advice)}</span></p>
 <div class="${sides.length > 1 ? "pair" : "single"}">
 ${sides

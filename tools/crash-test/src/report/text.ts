@@ -17,10 +17,7 @@ export function textOf(
     ...findings.flatMap((finding) => ["", ...findingText(finding, report, words)]),
     ...(findings.length === 0 ? [] : [""]),
     ...triedText(report, words, maxFaults),
-    ...list(
-      "Accepted",
-      accepted.map(({ kind, effect }) => `${kindText(kind)} ${effect}`),
-    ),
+    ...list("Accepted", accepted.map(titleOf)),
     ...list("Access where no fault was tried", report.unseen),
     ...list("Named but never used", report.unused),
     ...list("Not compared", report.notCompared),
@@ -34,8 +31,15 @@ export function textOf(
 /** The maximum number of lines of a history in the text. The JSON report contains all lines. */
 const mostLines = 40;
 
+/** Returns a time in seconds: `1.5 s`. */
+export const timeOf = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
+
 /** Returns the kind of a finding for people: `order-dependent`. */
 export const kindText = (kind: Finding["kind"]): string => kind.replace("_", "-");
+
+/** Returns the title of a finding: `order-dependent stats`. */
+export const titleOf = ({ kind, effect }: Pick<Finding, "kind" | "effect">): string =>
+  `${kindText(kind)} ${effect}`;
 
 const list = (title: string, items: readonly string[]): readonly string[] =>
   items.length === 0 ? [] : [`${title}: ${items.join("; ")}.`.replace("..", ".")];
@@ -60,8 +64,8 @@ function findingText(
   report: Pick<CrashTestReport, "tried">,
   words: Words,
 ): readonly string[] {
-  const { kind, effect, source, history, advice, repeat } = finding;
-  const heading = `✗ ${kindText(kind)} ${effect}`;
+  const { source, history, advice, repeat } = finding;
+  const heading = `✗ ${titleOf(finding)}`;
   const again = repeat === "" ? "" : ` Repeat: ${words.repeat(repeat)}`;
   return [
     source === undefined ? heading : `${heading.padEnd(60)}  ${source}`,
@@ -73,11 +77,11 @@ function findingText(
 }
 
 /** Returns lines as text in columns: the time, the process or the sender, a mark for a fault, the text, the remark. */
-export function historyText(lines: readonly HistoryLine[]): readonly string[] {
+function historyText(lines: readonly HistoryLine[]): readonly string[] {
   const who = Math.max(...lines.map((line) => line.who.length), 1);
   const width = Math.min(Math.max(...lines.map(({ text }) => text.length), 0), 56);
   return lines.map((line) => {
-    const time = `${(line.ms / 1000).toFixed(1)} s`.padStart(8);
+    const time = timeOf(line.ms).padStart(8);
     const mark = line.fault === undefined ? " " : "✗";
     const text = `${time}  ${line.who.padEnd(who)} ${mark} ${line.text.padEnd(line.note === undefined ? 0 : width)}`;
     return line.note === undefined ? text : `${text}  ${line.note}`;

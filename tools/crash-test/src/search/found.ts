@@ -1,6 +1,6 @@
 import { faultKinds, writeFaults, type Fault } from "../faults.js";
 import type { History } from "../history.js";
-import type { Deviation } from "../judge/judge.js";
+import { nameOf, type Deviation } from "../judge/judge.js";
 import { linesOf } from "../report/lines.js";
 import type { Cell } from "../report/report.js";
 
@@ -9,8 +9,6 @@ export interface Found {
   readonly history: History;
   readonly deviation: Deviation;
 }
-
-export const nameOf = ({ kind, effect }: Deviation): string => `${kind} ${effect}`;
 
 /** Collects the deviations of all histories: the shortest history for each name, and the cells of the grid. */
 export class Collection {

@@ -3,12 +3,12 @@ import { CrashTestError } from "../errors.js";
 import { faultKinds, readFaults, writeFaults, type Fault } from "../faults.js";
 import type { Finding, History, Runner } from "../history.js";
 import { adviceFor, sourceOf } from "../judge/advice.js";
-import { deviationsOf, type Expected } from "../judge/judge.js";
+import { deviationsOf, nameOf, type Expected } from "../judge/judge.js";
 import { linesOf } from "../report/lines.js";
 import type { ReportPage, Tried } from "../report/report.js";
 import { textOf } from "../report/text.js";
 import { functionWords, type Words } from "../report/words.js";
-import { Collection, nameOf, type Found } from "./found.js";
+import { Collection, type Found } from "./found.js";
 import { baseOf, extensionsOf, sample, type Base } from "./levels.js";
 import type { SearchOptions } from "./options.js";
 import { assertSame, runUndisturbed, withoutFaults, writtenLines } from "./undisturbed.js";
@@ -156,8 +156,8 @@ function partsKnownFrom(expected: Expected, { events, blind, seed, only }: Searc
 
 const isAccepted =
   ({ accept }: SearchOptions) =>
-  ({ kind, effect }: Finding): boolean =>
-    accept.includes(`${kind} ${effect}`);
+  (finding: Finding): boolean =>
+    accept.includes(nameOf(finding));
 
 /** Returns the findings so far, without running their histories again. */
 const findingsSoFar = (collection: Collection, expected: Expected): readonly Finding[] =>
@@ -274,7 +274,7 @@ function unusedText(
   findings: readonly Finding[],
   words: Words,
 ): readonly string[] {
-  const names = findings.map(({ kind, effect }) => `${kind} ${effect}`);
+  const names = findings.map(nameOf);
   const open = names.filter((name) => !accept.includes(name));
   return accept
     .filter((name) => !names.includes(name))

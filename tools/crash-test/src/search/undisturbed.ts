@@ -1,6 +1,6 @@
 import { CrashTestError, type CrashTestFacts } from "../errors.js";
 import type { History, HistoryLine, Runner, WorldState } from "../history.js";
-import { factsOf } from "../judge/facts.js";
+import { factsOf, isExecuted } from "../judge/facts.js";
 import { deviationsOf, expectedOf, type Deviation, type Expected } from "../judge/judge.js";
 import { linesOf } from "../report/lines.js";
 import { hintsFor } from "./hints.js";
@@ -40,8 +40,7 @@ export async function runUndisturbed(runner: Runner, options: SearchOptions): Pr
   const expected = expectedOf(first, shifted, []);
   // Counts a write as an effect too: values that differ between runs are masked, so the state may show no change.
   const isWritten = first.crossings.some(
-    ({ effects, executedMs, isUndone }) =>
-      effects.length > 0 && executedMs !== undefined && !isUndone,
+    (crossing) => crossing.effects.length > 0 && isExecuted(crossing),
   );
   const hasEffect = isWritten || expected.ofEvents.flat().some(({ type }) => type === "part");
   if (!hasEffect && !first.stuck) {

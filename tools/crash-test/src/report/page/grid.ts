@@ -1,9 +1,10 @@
-import { faultKinds, faultName, type FaultKind } from "../../faults.js";
-import { kindText } from "../text.js";
+import { faultKinds, faultName, placeOf, type FaultKind } from "../../faults.js";
+import { nameOf } from "../../judge/judge.js";
+import { kindText, timeOf } from "../text.js";
 import type { Cell, ReportPage } from "../report.js";
 import { textHtml } from "./escape.js";
 import { iconHtml, type Shape } from "./icons.js";
-import { timeOf, whatHtml } from "./timeline.js";
+import { whatHtml } from "./timeline.js";
 
 interface State {
   readonly shape: Shape;
@@ -11,7 +12,7 @@ interface State {
 }
 
 const placeText = (point: number): string =>
-  point % 2 === 0 ? "executed, reply not read" : "before it is sent";
+  placeOf(point).isAfter ? "executed, reply not read" : "before it is sent";
 
 const anchorOf = ({ kind, point }: Cell): string => `${kind}-${point}`;
 
@@ -33,7 +34,7 @@ const stateHtml = ({ shape, word }: State): string =>
   `${iconHtml(shape)} <span>${textHtml(word)}</span>`;
 
 const acceptedIn = ({ report }: ReportPage): ReadonlySet<string> =>
-  new Set(report.accepted.map(({ kind, effect }) => `${kind} ${effect}`));
+  new Set(report.accepted.map(nameOf));
 
 const legend: readonly State[] = [
   { shape: "bad", word: "finding" },
@@ -81,7 +82,7 @@ export function historiesHtml(page: ReportPage): string {
   return page.cells
     .map((cell) => {
       const { kind, point, lines } = cell;
-      const call = page.points[Math.ceil(point / 2) - 1] ?? "";
+      const call = page.points[placeOf(point).crossing - 1] ?? "";
       const rows = lines.map(
         (line) =>
           `<li><span class="time">${timeOf(line.ms)}</span><span class="who">${textHtml(line.who)}</span><span class="what">${whatHtml(line)}</span></li>`,

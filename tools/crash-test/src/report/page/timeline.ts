@@ -1,4 +1,5 @@
 import type { Finding, HistoryLine } from "../../history.js";
+import { timeOf } from "../text.js";
 import { sentenceHtml, textHtml } from "./escape.js";
 import { iconHtml, shapeAt } from "./icons.js";
 
@@ -116,8 +117,6 @@ function marksOf(
           : head;
   return line + mark;
 }
-
-export const timeOf = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
 
 function rowHtml(line: HistoryLine, picture: string, before: HistoryLine | undefined): string {
   const { ms, who, from, to, fault, isExtra } = line;
