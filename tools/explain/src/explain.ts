@@ -1,7 +1,7 @@
 import { sign, verify, type SecretKey } from "@svc-webhooks/core";
-import { assertValid } from "@svc-webhooks/core/adapter";
 import { describeMistakes, type Mistake, type MistakeId } from "./mistakes.js";
-import { concat, toHex, utf8 } from "./search/bytes.js";
+import { bytesFrom, concat, utf8 } from "./search/bytes.js";
+import { sha256Hex } from "./search/hash.js";
 import { search } from "./search/search.js";
 
 export interface ExplainRequest {
@@ -113,15 +113,7 @@ export interface BodyDifference {
  * ```
  */
 export async function explain(request: ExplainRequest): Promise<Explanation> {
-  // Refuses a string, which JavaScript callers may pass, because its encoded bytes may differ from those received.
-  // Checks the tag, not the class, because edge runtimes and test environments have several `Uint8Array` classes.
-  assertValid(
-    Object.prototype.toString.call(request.body) === "[object Uint8Array]",
-    "body",
-    "`body` must be the bytes that were received, as a Uint8Array or a Buffer.",
-  );
-  // Copies the bytes, because the caller may reuse them while this function awaits.
-  const body = new Uint8Array(request.body);
+  const body = bytesFrom(request.body);
   const signature = request.signature ?? "";
   const secrets = isList(request.secrets) ? request.secrets : [request.secrets];
   const [current = ""] = secrets;
@@ -160,7 +152,7 @@ const isList = (secrets: ExplainRequest["secrets"]): secrets is readonly SecretK
   Array.isArray(secrets);
 
 async function nextStep(message: Uint8Array<ArrayBuffer>): Promise<string> {
-  const sha256 = toHex(new Uint8Array(await crypto.subtle.digest("SHA-256", message)));
+  const sha256 = await sha256Hex(message);
   return `Print the length and the SHA-256 of the bytes that your code signs. The correct signature covers ${message.length} bytes, with the SHA-256 ${sha256}. If your values are the same, the secret or the algorithm differs. Otherwise, the bytes differ.`;
 }
 

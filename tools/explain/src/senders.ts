@@ -1,6 +1,7 @@
 import type { Scheme, Secrets } from "@svc-webhooks/core";
 import { assertValid } from "@svc-webhooks/core/adapter";
 import { senders, type SenderName } from "@svc-webhooks/schemes/senders";
+import { bytesFrom } from "./search/bytes.js";
 import type { Arrived } from "./senders/arrived.js";
 import { judge, type Judgment } from "./senders/judge.js";
 import { keyOf } from "./senders/key.js";
@@ -126,11 +127,7 @@ function schemeOf({ scheme }: SenderRequest): Scheme {
 }
 
 function arrivedOf({ headers, body, at = Date.now() }: SenderRequest): Arrived {
-  assertValid(
-    Object.prototype.toString.call(body) === "[object Uint8Array]",
-    "body",
-    "`body` must be the bytes that were received, as a Uint8Array or a Buffer.",
-  );
+  const bytes = bytesFrom(body);
   assertValid(Number.isFinite(at), "at", "`at` must be a time in epoch milliseconds.");
   assertValid(
     typeof headers?.[Symbol.iterator] === "function",
@@ -143,6 +140,5 @@ function arrivedOf({ headers, body, at = Date.now() }: SenderRequest): Arrived {
     "headers",
     "Each item of `headers` must be a name and a value, both strings.",
   );
-  // Copies the bytes, because the caller may reuse them while these functions await.
-  return { headers: pairs, body: new Uint8Array(body), at };
+  return { headers: pairs, body: bytes, at };
 }

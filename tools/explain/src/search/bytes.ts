@@ -1,4 +1,22 @@
+import { assertValid } from "@svc-webhooks/core/adapter";
+
 export type Bytes = Uint8Array<ArrayBuffer>;
+
+/**
+ * Copies the bytes of a request's body, because the caller may reuse them later. Refuses a string, which JavaScript
+ * callers may pass, because its encoded bytes may differ from those received.
+ *
+ * @throws ConfigError `invalid_option` for any other value
+ */
+export function bytesFrom(body: Uint8Array): Bytes {
+  // Checks the tag, not the class, because edge runtimes and test environments have several `Uint8Array` classes.
+  assertValid(
+    Object.prototype.toString.call(body) === "[object Uint8Array]",
+    "body",
+    "`body` must be the bytes that were received, as a Uint8Array or a Buffer.",
+  );
+  return new Uint8Array(body);
+}
 
 export const utf8 = (text: string): Bytes => new TextEncoder().encode(text);
 

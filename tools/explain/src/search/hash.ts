@@ -1,4 +1,4 @@
-import { concat, type Bytes } from "./bytes.js";
+import { concat, toHex, type Bytes } from "./bytes.js";
 import type { MistakeId } from "../mistakes.js";
 import type { Hash } from "./value.js";
 
@@ -21,6 +21,14 @@ function importKey(hash: Hash, key: Bytes) {
     "sign",
   ]);
 }
+
+/** Resolves to the HMAC of a body. */
+export const hmacOf = async (hash: Hash, key: Bytes, body: Bytes): Promise<ArrayBuffer> =>
+  crypto.subtle.sign("HMAC", await importKey(hash, key), body);
+
+/** Resolves to the SHA-256 of a body as hexadecimal digits. */
+export const sha256Hex = async (body: Bytes): Promise<string> =>
+  toHex(new Uint8Array(await crypto.subtle.digest("SHA-256", body)));
 
 /** Returns the HMAC method for a hash. Each key is imported once, because it is used with thousands of bodies. */
 function hmac(hash: Hash, ids: readonly MistakeId[]): Method {
@@ -65,7 +73,7 @@ export const methods = (): readonly Method[] => [
     ids: ["swapped"],
     hash: "sha256",
     keyed: true,
-    digest: async (key, body) => crypto.subtle.sign("HMAC", await importKey("sha256", body), key),
+    digest: async (key, body) => hmacOf("sha256", body, key),
   },
   plain("sha256"),
   plain("sha1"),

@@ -1,16 +1,11 @@
 import { headerNames } from "@svc-webhooks/core/adapter";
 import { senders, type SenderName } from "@svc-webhooks/schemes/senders";
 import { toHex, utf8 } from "../search/bytes.js";
+import { hmacOf } from "../search/hash.js";
 import { headerOf, type Arrived } from "./arrived.js";
 import { judge } from "./judge.js";
 import type { Look, SenderMistake } from "./mistake.js";
 import { timesIn } from "./signed-time.js";
-
-async function hexSha1(secret: string, body: Uint8Array<ArrayBuffer>): Promise<string> {
-  const algorithm = { name: "HMAC", hash: "SHA-1" };
-  const key = await crypto.subtle.importKey("raw", utf8(secret), algorithm, false, ["sign"]);
-  return toHex(new Uint8Array(await crypto.subtle.sign("HMAC", key, body)));
-}
 
 /** Finds GitHub's older signature, in its own header or in the header of the newer signature. */
 const sha1Header: Look = async ({ scheme, arrived, secret }) => {
@@ -19,7 +14,7 @@ const sha1Header: Look = async ({ scheme, arrived, secret }) => {
   const values = ["x-hub-signature", wanted].map((name) => headerOf(arrived, name) ?? "");
   const old = values.find((value) => /^sha1=[\da-f]{40}$/i.test(value));
   if (old === undefined) return undefined;
-  const genuine = await hexSha1(secret, arrived.body);
+  const genuine = toHex(new Uint8Array(await hmacOf("sha1", utf8(secret), arrived.body)));
   const match = old.slice(5).toLowerCase() === genuine ? "matches" : "does not match";
   return {
     id: "sha1_header",

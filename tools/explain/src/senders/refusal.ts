@@ -1,4 +1,4 @@
-import { toHex } from "../search/bytes.js";
+import { sha256Hex } from "../search/hash.js";
 import { describeMs } from "./describe-ms.js";
 import { malformed, missing } from "./header-mistakes.js";
 import { judge } from "./judge.js";
@@ -62,7 +62,7 @@ const firstChecks: Readonly<Record<string, string>> = {
 
 /** Resolves to the next step if no mistake is known: the values to compare. */
 export async function nextStep({ scheme, arrived: { body } }: Refused): Promise<string> {
-  const hash = toHex(new Uint8Array(await crypto.subtle.digest("SHA-256", body)));
+  const hash = await sha256Hex(body);
   const check = firstChecks[scheme.name];
   const own = check === undefined ? "" : `${check} `;
   return `${own}This body has ${body.length} bytes, with the SHA-256 ${hash}. If the sender signed exactly these bytes, the secret is probably wrong.`;
