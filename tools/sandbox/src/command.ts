@@ -69,22 +69,18 @@ export const commandOptions = {
   assumptions: { type: "boolean", text: "print all assumptions and their values, then exit" },
 } as const;
 
+type Options = typeof commandOptions;
+
 /** The values of {@link commandOptions}. Absent options have their defaults. */
-export interface CommandValues {
-  readonly port?: string | undefined;
-  readonly bind?: string | undefined;
-  readonly data?: string | undefined;
-  readonly set?: readonly string[] | undefined;
-  readonly clock?: string | undefined;
-  readonly smtp?: string | undefined;
-  readonly "allow-host"?: readonly string[] | undefined;
-  readonly seed?: string | undefined;
-  readonly scenario?: string | undefined;
-  readonly to?: string | undefined;
-  readonly "secret-env"?: readonly string[] | undefined;
-  readonly open?: boolean | undefined;
-  readonly assumptions?: boolean | undefined;
-}
+export type CommandValues = {
+  readonly [Name in keyof Options]?:
+    | (Options[Name] extends { readonly multiple: true }
+        ? readonly string[]
+        : Options[Name] extends { readonly type: "string" }
+          ? string
+          : boolean)
+    | undefined;
+};
 
 /** The parts of the process that the command uses. */
 export interface CommandContext {
