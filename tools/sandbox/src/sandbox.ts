@@ -120,11 +120,9 @@ interface OwnRules {
 export function assemble(options: SandboxOptions, own: OwnRules = {}): Assembly {
   const resolved = resolveOptions(options);
   const { data, assumptions, ledger } = resolved;
-  const listeners = new Set<ChangeListener>();
+  let onChange: ChangeListener | undefined;
   const { world, retention } = createWorld(resolved, own.secret, {
-    onChange: (kind, id) => {
-      for (const listener of listeners) listener(kind, id);
-    },
+    onChange: (kind, id) => onChange?.(kind, id),
     onRollBack: (delivery) => engine.takenBack(delivery),
   });
   const destinations = createDestinations({ ...resolved, refuseUrl: own.refuseUrl });
@@ -157,11 +155,11 @@ export function assemble(options: SandboxOptions, own: OwnRules = {}): Assembly 
       for (const { id, default: word } of ledger.list()) ledger.set(id, assumptions[id] ?? word);
     },
     retention,
-    listeners,
     saveClock: () => saveClock(service),
     recorder,
     isKept: data !== undefined,
   });
+  onChange = site.note;
   const handle = async (request: Request): Promise<Reply> => {
     const { pathname } = new URL(request.url);
     if (pathname === "/v1" || pathname.startsWith("/v1/")) return api(request);

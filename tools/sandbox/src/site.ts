@@ -11,7 +11,6 @@ import type { Stray } from "./read/findings/findings.js";
 import { countsOf, type Surroundings } from "./read/queries.js";
 import type { Service } from "./service/service.js";
 import type { Retention } from "./state/retention.js";
-import type { ChangeListener } from "./state/state.js";
 import type { CheckpointRecord } from "./state/table.js";
 import { callOf } from "./state/tally.js";
 
@@ -19,7 +18,6 @@ export interface SiteContext {
   readonly service: Service;
   readonly restoreAssumptions: () => void;
   readonly retention: Pick<Retention, "dropped" | "assertRoom" | "recount">;
-  readonly listeners: Set<ChangeListener>;
   readonly saveClock: () => void;
   readonly recorder: Recorder;
   /** Whether the state is kept in a file. */
@@ -115,7 +113,6 @@ export function createSite(context: SiteContext) {
     callOf: (kind, id) => callOf(state, kind, id),
     counts: () => countsOf(state),
   });
-  context.listeners.add(stream.note);
   const eras = createEras(context, stream);
   const { surroundings } = eras;
   let refusals = 0;
@@ -142,7 +139,7 @@ export function createSite(context: SiteContext) {
     assertRoom: context.retention.assertRoom,
   });
   const app = controlRoutes({ service, stream, perform, surroundings, recorder });
-  addInspector(app, { service, perform, surroundings, recorder, refusalOf });
+  addInspector(app, { service, perform, surroundings, refusalOf });
 
   app.notFound((c) => {
     const { method, path } = c.req;
@@ -173,6 +170,7 @@ export function createSite(context: SiteContext) {
     refuse,
     perform,
     reset: (): void => eras.reset(),
+    note: stream.note,
     close: stream.close,
   };
 }

@@ -14,7 +14,7 @@ import { isPart, renderPage, renderParts } from "./render.js";
 import { createTokens } from "./tokens.js";
 import type { Outcome, View } from "./view.js";
 
-export interface InspectorContext extends Omit<RouteContext, "stream"> {
+export interface InspectorContext extends Omit<RouteContext, "stream" | "recorder"> {
   /** Returns the ApiError to respond with. Logs any error that is not an ApiError, as a failure of the sandbox. */
   readonly refusalOf: (error: unknown) => ApiError;
 }
