@@ -1,11 +1,11 @@
-import type { ReceivedResponse, Transport } from "./transport.js";
+import { mostCaptured, type ReceivedResponse, type Transport } from "./transport.js";
 
 /** A receiver in this process, such as `receiver.fetch`. */
 export type Handler = (request: Request) => Response | Promise<Response>;
 
 /** Passes deliveries to a function, without a socket. */
 export const inProcess =
-  (handler: Handler, captureBytes = 65_536): Transport =>
+  (handler: Handler): Transport =>
   async ({ url, headers, body }, signal) => {
     try {
       const request = new Request(url, {
@@ -20,7 +20,7 @@ export const inProcess =
         const text = `The receiver returned ${named(response)} instead of a Response.`;
         return { error: { kind: "protocol", text } };
       }
-      return { response: await responseOf(response, captureBytes, signal) };
+      return { response: await responseOf(response, signal) };
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       return {
@@ -46,12 +46,8 @@ function named(value: unknown): string {
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
-/** Reads a response as the network transport does: only until the body ends or exceeds `captureBytes`. */
-async function responseOf(
-  response: Response,
-  captureBytes: number,
-  signal: AbortSignal,
-): Promise<ReceivedResponse> {
+/** Reads a response as the network transport does: only until the body ends or exceeds `mostCaptured`. */
+async function responseOf(response: Response, signal: AbortSignal): Promise<ReceivedResponse> {
   if (response.bodyUsed) throw new TypeError("the body of its response has already been read");
   const chunks: Uint8Array[] = [];
   let bytes = 0;
@@ -59,7 +55,7 @@ async function responseOf(
   const stop = () => void reader?.cancel().catch(() => {});
   if (signal.aborted) stop();
   else signal.addEventListener("abort", stop, { once: true });
-  while (bytes <= captureBytes) {
+  while (bytes <= mostCaptured) {
     const value = (await reader?.read())?.value;
     if (value === undefined) break;
     chunks.push(value);
@@ -69,8 +65,8 @@ async function responseOf(
   return {
     status: response.status,
     headers: [...response.headers],
-    body: new Uint8Array(Buffer.concat(chunks).subarray(0, captureBytes)),
+    body: new Uint8Array(Buffer.concat(chunks).subarray(0, mostCaptured)),
     bytes,
-    truncated: bytes > captureBytes,
+    truncated: bytes > mostCaptured,
   };
 }

@@ -63,6 +63,9 @@ export type Sent = { readonly response: ReceivedResponse } | { readonly error: F
  */
 export type Transport = (request: OutgoingRequest, signal: AbortSignal) => Promise<Sent>;
 
+/** The maximum number of bytes to keep of a response's body. */
+export const mostCaptured = 65_536;
+
 export interface NetworkTransportOptions {
   /** Returns the URL rule. Called for each attempt. */
   readonly rule: () => UrlRule;
@@ -71,8 +74,8 @@ export interface NetworkTransportOptions {
   /** Whether the sandbox listens on this address and port. */
   readonly isOwn: (address: string, port: number) => boolean;
   /**
-   * The maximum number of bytes to keep of a response's body: 0 or more, 65,536 by default. The transport does not wait
-   * for further bytes.
+   * The maximum number of bytes to keep of a response's body: 0 or more, {@link mostCaptured} by default. The transport
+   * does not wait for further bytes.
    */
   readonly captureBytes?: number | undefined;
   /** Certificates (PEM) to trust instead of Node's, for tests. */
@@ -129,7 +132,7 @@ function post(
   { address }: Address,
   request: OutgoingRequest,
   signal: AbortSignal,
-  { captureBytes = 65_536, ca }: NetworkTransportOptions,
+  { captureBytes = mostCaptured, ca }: NetworkTransportOptions,
 ): Promise<Exchange> {
   return new Promise((resolve) => {
     const secure = url.protocol === "https:";

@@ -18,8 +18,9 @@ interface Signer {
   readonly previous: readonly SecretKey[];
 }
 
-export const signatureHeaders = ({ headers }: AttemptRecord): readonly string[] =>
-  headers.filter(([name]) => name.toLowerCase() === "x-svc-signature").map(([, value]) => value);
+/** Returns the first signature of an attempt. The tampering `duplicate_header` sends two. */
+const signatureIn = ({ headers }: AttemptRecord): string | undefined =>
+  headers.find(([name]) => name.toLowerCase() === "x-svc-signature")?.[1];
 
 /** Returns the body that was signed: the one that a fault changed before the signing, or else the original body. */
 const signedBody = (delivery: DeliveryRecord, { tamper, body }: AttemptRecord) =>
@@ -37,7 +38,7 @@ async function signerOf(
     (secret) => secret !== undefined && secret !== current,
   ) as readonly string[];
   const others = Array.from(new Set(older));
-  const [sent = ""] = signatureHeaders(attempt);
+  const sent = signatureIn(attempt) ?? "";
   for (const secret of [current, ...others]) {
     // Both forms of the key are tried, because A-20 may have changed since the attempt.
     for (const form of [rule, rule === "text" ? "base64" : "text"] as const) {
@@ -71,7 +72,7 @@ export async function signatureShape(
   attempt: AttemptRecord,
 ) {
   const { secret, keys } = await signerOf(world, delivery, attempt);
-  const [header] = signatureHeaders(attempt);
+  const header = signatureIn(attempt);
   return {
     ...maybe("header", header),
     expected:
