@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import { conflict, invalid } from "../errors.js";
+import { parseJson } from "../http/read-body.js";
 import { validate } from "../http/validate.js";
 import { deliveryShape } from "../read/shapes.js";
 import { sendFields } from "../service/resources.js";
@@ -36,7 +37,7 @@ export function sendManually(
 
 function isJson(bytes: Uint8Array): boolean {
   try {
-    JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    parseJson(bytes);
     return true;
   } catch {
     return false;

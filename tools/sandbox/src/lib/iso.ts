@@ -6,3 +6,7 @@ export const lastTime = Date.UTC(9999, 11, 31);
  * that time.
  */
 export const iso = (ms: number): string => new Date(Math.min(ms, lastTime)).toISOString();
+
+/** Returns entries with their times as {@link iso} formats them. */
+export const isoTimes = <Entry extends { readonly at: number }>(entries: readonly Entry[]) =>
+  entries.map((entry) => ({ ...entry, at: iso(entry.at) }));

@@ -1,7 +1,7 @@
 import { attemptRange } from "../lib/attempt-range.js";
 import { invalid, notFound } from "../errors.js";
 import { page } from "../service/pages.js";
-import { iso } from "../lib/iso.js";
+import { iso, isoTimes } from "../lib/iso.js";
 import type { World } from "../world.js";
 import { type AttemptRecord, type DeliveryRecord, type SendRecord } from "../state/records.js";
 import type { State } from "../state/state.js";
@@ -104,13 +104,15 @@ export function timeline(world: World, query: TimelineQuery) {
 /** Returns the item with an id. @throws ApiError 404 if there is none */
 export function find<Item>(table: Table<Item>, id: string | undefined, noun: string): Item {
   const item = table.get(id ?? "");
-  if (item === undefined)
-    throw notFound(
-      "id",
-      `There is no such ${noun}. It may have been dropped, or removed by a reset or a rewind.`,
-    );
+  if (item === undefined) throw missing(noun);
   return item;
 }
+
+const missing = (noun: string) =>
+  notFound(
+    "id",
+    `There is no such ${noun}. It may have been dropped, or removed by a reset or a rewind.`,
+  );
 
 export function callDetail(world: World, id: string, full: boolean) {
   const call = find(world.state.calls, id, "call");
@@ -141,8 +143,8 @@ export function sendDetail({ state }: World, id: string, full: boolean) {
     to: send.to,
     message_class: send.messageClass,
     created_at: iso(send.createdAt),
-    history: send.history.map((entry) => ({ ...entry, at: iso(entry.at) })),
-    next: send.next.map((entry) => ({ ...entry, at: iso(entry.at) })),
+    history: isoTimes(send.history),
+    next: isoTimes(send.next),
     ...maybe("html", html === undefined ? undefined : { bytes: Buffer.byteLength(html) }),
     ...maybe("text", text === undefined ? undefined : bodyShape(whole(encoder.encode(text)), full)),
   };
@@ -209,11 +211,7 @@ export function eventDetail(world: World, id: string) {
  */
 export function findDelivery(world: World, id: string | undefined): DeliveryRecord {
   const [delivery, ...others] = deliveriesNamed(world, id ?? "");
-  if (!delivery)
-    throw notFound(
-      "id",
-      "There is no such delivery. It may have been dropped, or removed by a reset or a rewind.",
-    );
+  if (!delivery) throw missing("delivery");
   if (others.length > 0)
     throw invalid("id", "Several deliveries have this event id (A-27). Use a delivery id.");
   return delivery;

@@ -1,5 +1,5 @@
 import { attemptRange } from "../lib/attempt-range.js";
-import { iso } from "../lib/iso.js";
+import { iso, isoTimes } from "../lib/iso.js";
 import type { Ledger } from "../assumptions/ledger.js";
 import {
   type DeliveryRecord,
@@ -32,7 +32,7 @@ export const sendStatusResource = (send: SendRecord, ledger: Ledger): object =>
         updated_at: iso(
           send.history.findLast(({ note }) => note === undefined)?.at ?? send.createdAt,
         ),
-        history: send.history.map((entry) => ({ ...entry, at: iso(entry.at) })),
+        history: isoTimes(send.history),
       };
 
 /** The fields of a domain that `domain.updated` reports. */
