@@ -48,7 +48,10 @@ export function createRunner(time: Time, patienceMs = 1_000) {
 
   const isDue = () => (heap.peek()?.time ?? Infinity) <= time.now();
 
-  /** Starts due entries, or sets the timer for the next one. Call it whenever the time or its rate has changed. */
+  /**
+   * Schedules a turn that starts the due entries, or sets the timer for the next one. Call it whenever the time or its
+   * rate has changed.
+   */
   const arm = () => {
     clearTimeout(timer);
     const next = heap.peek()?.time;

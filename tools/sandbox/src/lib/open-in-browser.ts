@@ -41,7 +41,7 @@ export function openerOf(platform: NodeJS.Platform, address: string): Opener {
  */
 export function openInBrowser(url: string, report: (line: string) => void): void {
   const address = URL.canParse(url) ? new URL(url) : undefined;
-  // A URL percent-encodes quotation marks except in its host.
+  // `URL` percent-encodes quotation marks everywhere except in the host, so only the host is checked.
   if (address === undefined || !/^https?:$/.test(address.protocol) || address.host.includes('"'))
     throw new WebhookError("wrong_usage", "`url` must be an http: or https: address.");
   const { href } = address;

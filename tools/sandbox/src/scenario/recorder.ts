@@ -114,7 +114,10 @@ function fileOf(service: Service, ended: Recording, name: string) {
   return { text, leftOut: ended.leftOut + steps.length + last.length - all.length };
 }
 
-/** Creates the recorder of a sandbox. It records requests and actions that may change something, not reads. */
+/**
+ * Creates the recorder of a sandbox. It records the requests and actions that may change something. It does not record
+ * reads.
+ */
 export function createRecorder(
   service: Service,
 ): Recorder & { readonly noteCall: (exchange: Exchange) => void } {
