@@ -118,7 +118,7 @@ export function createLedger(): Ledger {
     get: <Name extends Setting>(setting: Name) => selected.get(setting)?.value as Settings[Name],
     set: (id, value) => choose(find(id), value).select(),
     choose: (id, value) => choose(find(id), value),
-    list: () => rows.toSorted((a, b) => (a.id < b.id ? -1 : 1)).map(state),
+    list: () => rows.map(state),
     saved: () =>
       Object.fromEntries(
         rows

@@ -516,6 +516,11 @@ describe("an alternative in process", () => {
   });
 });
 
+test("the assumptions are listed in the order of their ids", async () => {
+  const ids = (await open()).sandbox.assumptions().map(({ id }) => id);
+  expect(ids).toEqual(ids.toSorted());
+});
+
 test("a recipient whose name asks for it gets another status than A-01", async () => {
   const { send, call, clock } = await open();
   const seen: string[] = [];
