@@ -1,4 +1,6 @@
-export type ClockMode = "real" | "manual" | "accelerated";
+export const clockModes = ["real", "manual", "accelerated"] as const;
+
+export type ClockMode = (typeof clockModes)[number];
 
 /** A piece of scheduled work: its kind, and the id of the record that it belongs to. */
 export interface DueItem {

@@ -1,7 +1,7 @@
 import { ConfigError } from "@svc-webhooks/core";
 import { assertOptions, assertValid } from "@svc-webhooks/core/adapter";
 import type { AssumptionId } from "./assumptions/table.js";
-import type { ClockOptions } from "./clock.js";
+import { clockModes, type ClockOptions } from "./clock.js";
 import type { ClockMode } from "./clock.js";
 import { lastTime } from "./lib/iso.js";
 import { systemLookup, type Lookup } from "./network/url-rule.js";
@@ -85,8 +85,6 @@ const names: readonly (keyof SandboxOptions)[] = [
   "log",
 ];
 
-const clockModes: ReadonlySet<unknown> = new Set(["real", "manual", "accelerated"]);
-
 /** Validates the options, and applies the defaults. @throws ConfigError `invalid_option`, `unknown_option` */
 export function resolveOptions(options: SandboxOptions) {
   assertOptions(options, names);
@@ -145,7 +143,7 @@ function clockFrom(clock: SandboxOptions["clock"]): ClockOptions | undefined {
   const options = typeof clock === "string" ? { mode: clock } : clock;
   assertOptions(options, ["mode", "speed", "start", "patienceMs"], "clock");
   assertValid(
-    clockModes.has(options.mode),
+    (clockModes as readonly unknown[]).includes(options.mode),
     "clock",
     '`clock` must be "real", "manual" or "accelerated", or an object with one of them as its `mode`.',
   );

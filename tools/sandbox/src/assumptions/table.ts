@@ -59,9 +59,14 @@ export type AccountRule =
       readonly shown: string;
     };
 
+/** The courses of a send: what follows after it has been accepted. */
+export const courses = ["delivered", "bounced", "failed", "delayed"] as const;
+
+export type Course = (typeof courses)[number];
+
 /** The values of the assumptions, by setting. */
 export interface Settings {
-  readonly "send.statuses": "delivered" | "bounced" | "failed" | "delayed";
+  readonly "send.statuses": Course;
   readonly "send.resource": "full" | "minimal";
   readonly eventTypes: readonly string[];
   readonly "event.emits": EmitMap;
@@ -262,7 +267,7 @@ export const assumptions = {
     default: "delivered",
     alternatives: ["bounced", "failed", "delayed"],
     usedBy: ["POST /v1/emails", "GET /v1/sends/{send_id}"],
-    parse: oneOf("delivered", "bounced", "failed", "delayed"),
+    parse: oneOf(...courses),
   }),
   "send.resource": assume("A-02", "send.resource", {
     text: "The status response for a send contains the fields of the original response, plus updated_at and history.",

@@ -14,7 +14,7 @@ import {
   registerEndpoint,
   rotateSecret,
 } from "../service/endpoints.js";
-import { operations } from "../service/operations.js";
+import { operationNames } from "../service/operations.js";
 import { domainResource, endpointResource, secretResource } from "../service/resources.js";
 import { endpointRequest } from "../service/schemas.js";
 import type { Service } from "../service/service.js";
@@ -313,10 +313,10 @@ function addFault(
     sign_again,
   }: z.output<typeof requests.faultRequest>,
 ) {
-  if (!target.startsWith("we_") && !routes.has(target)) {
+  if (!target.startsWith("we_") && !operationNames.includes(target)) {
     throw invalid(
       "target",
-      `target must be an endpoint we_… or one of: ${[...routes].join(", ")}.`,
+      `target must be an endpoint we_… or one of: ${operationNames.join(", ")}.`,
     );
   }
   if (state.faults.size >= mostFaults) {
@@ -335,7 +335,3 @@ function addFault(
     ...(kind === "mutate" ? { signAgain: sign_again } : {}),
   });
 }
-
-const routes: ReadonlySet<string> = new Set(
-  operations.map(({ method, path }) => `${method} ${path}`),
-);

@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { courses } from "../assumptions/table.js";
+import { clockModes } from "../clock.js";
 import { whole } from "../http/validate.js";
 import { tenYears } from "../lib/units.js";
 import { dropResults, faultKinds, mostLines, tampers } from "../state/records.js";
@@ -37,14 +39,14 @@ export const testEmailRequest = z.strictObject({
     .union([z.string(), z.array(z.string())], "must be an address or an array of addresses")
     .optional(),
   subject: z.string().optional(),
-  scenario: z.enum(["delivered", "bounced", "failed", "delayed"]).optional(),
+  scenario: z.enum(courses).optional(),
 });
 
 export const clockRequest = z
   .strictObject({
     advance_ms: whole(0, tenYears).optional(),
     to: z.literal("next").optional(),
-    mode: z.enum(["real", "manual", "accelerated"]).optional(),
+    mode: z.enum(clockModes).optional(),
     speed: whole(1, 999_999).optional(),
   })
   .refine(

@@ -3,7 +3,7 @@ import { ApiError, asRefusal } from "../errors.js";
 import { faultDelayMs, faultStatus } from "../faults.js";
 import { createIdempotency, readIdempotencyKey } from "../service/idempotency.js";
 import type { Operation, OperationInput, OperationResult } from "../service/operation.js";
-import { operations } from "../service/operations.js";
+import { nameOf, operations } from "../service/operations.js";
 import { usedUp } from "../service/rate-limit.js";
 import type { Service } from "../service/service.js";
 import type { CallRecord, Captured, FaultRecord, IdempotencyRecord } from "../state/records.js";
@@ -143,7 +143,7 @@ function arrive(
   call.account = account.id;
   Object.assign(headers, rateLimit.count(account.key, ledger.get("rateLimit"), clock.now()));
   const route = matchRoute(operations, request.method, new URL(request.url).pathname);
-  const fault = faults.take(`${route.operation.method} ${route.operation.path}`, call.id);
+  const fault = faults.take(nameOf(route.operation), call.id);
   if (fault) call.faultId = fault.id;
   return { route, request, exchange, account, fault };
 }

@@ -66,7 +66,6 @@ export const notSentTexts = {
   no_endpoint: "not sent: no endpoint is registered",
   type_not_subscribed: "not sent: no endpoint subscribes to it",
   archived: "not sent: all its endpoints are archived",
-  url_refused: "not sent: the URL is refused",
   not_emitted: "not raised (A-03, A-04, A-07)",
 } as const satisfies Record<NonNullable<ReturnType<typeof eventShape>["not_sent"]>, string>;
 

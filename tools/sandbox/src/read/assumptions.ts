@@ -1,5 +1,5 @@
 import { matchRoute } from "../http/route.js";
-import { operations } from "../service/operations.js";
+import { nameOf, operations } from "../service/operations.js";
 import type { AttemptRecord, DeliveryRecord } from "../state/records.js";
 import type { World } from "../world.js";
 
@@ -37,8 +37,7 @@ export function assumptionsOfCall(
 
 function placeOf(method: string, path: string): string {
   try {
-    const { operation } = matchRoute(operations, method, path);
-    return `${operation.method} ${operation.path}`;
+    return nameOf(matchRoute(operations, method, path).operation);
   } catch {
     return "";
   }

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { invalid } from "../errors.js";
+import { pageLimit } from "../service/schemas.js";
 import type { World } from "../world.js";
 import type { CallRecord, DeliveryRecord } from "../state/records.js";
 import { deliveriesOf, eventsOf, receiverCode } from "./shapes.js";
@@ -25,11 +26,7 @@ export const timelineQuery = z.object({
   /** `false` leaves out reads that succeeded without a fault. */
   reads: z.enum(["true", "false"]).optional(),
   before: z.string().max(200).optional(),
-  limit: z
-    .string()
-    .regex(/^(?:[1-9]\d?|100)$/, `must be a number from 1 to ${mostCalls}`)
-    .transform(Number)
-    .optional(),
+  limit: pageLimit,
 });
 
 export type TimelineQuery = z.output<typeof timelineQuery>;

@@ -2,11 +2,12 @@ import { outcomeText } from "@svc-webhooks/core/outcomes";
 import { attemptRange } from "../lib/attempt-range.js";
 import type { DueItem } from "../clock.js";
 import { faultDelayMs, faultStatus, slotsLeft } from "../faults.js";
-import { iso } from "../lib/iso.js";
+import { iso, isoTimes } from "../lib/iso.js";
 import { secretHint } from "../lib/mask.js";
 import { endpointResource } from "../service/resources.js";
 import type { World } from "../world.js";
 import {
+  isOpen,
   type AttemptRecord,
   type CallRecord,
   type DeliveryRecord,
@@ -46,7 +47,7 @@ export function callShape(world: World, call: CallRecord) {
         id: send.id,
         subject: send.subject,
         to: send.to,
-        history: send.history.map((entry) => ({ ...entry, at: iso(entry.at) })),
+        history: isoTimes(send.history),
       },
     ),
     events: eventsOf(world, call).map((event) => eventShape(world, event)),
@@ -177,15 +178,14 @@ export const checkpointShape = ({ id, clock, copies }: CheckpointRecord) => ({
   at: iso(clock.now),
   calls: copies.call.length,
   deliveries: copies.delivery.length,
-  pending: copies.delivery.filter(({ state }) => state === "pending" || state === "attempting")
-    .length,
+  pending: copies.delivery.filter(isOpen).length,
 });
 
 export const clockShape = ({ clock }: World, item?: DueItem) => ({
   mode: clock.mode,
   ...(clock.mode === "accelerated" ? { speed: clock.speed } : {}),
   now: iso(clock.now()),
-  offset_ms: Math.round(clock.offsetMs),
+  offset_ms: clock.offsetMs,
   ...(clock.nextDue === undefined ? {} : { next_due: iso(clock.nextDue) }),
   ...maybe("item", item),
 });

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { problem, whole } from "../http/validate.js";
 import { actionNames, type ActionName } from "../control/actions.js";
 import { parseSpan } from "../lib/units.js";
+import { deliveryStates, triggers } from "../state/records.js";
 import { referencesIn, stringsIn } from "./template.js";
 
 /** The version of the format that this package reads and writes. */
@@ -80,7 +81,7 @@ const actionStep = z.strictObject({
 });
 
 const selection = { endpoint: short.optional(), type: short.optional() };
-const states = z.enum(["pending", "attempting", "succeeded", "failed"]);
+const states = z.enum(deliveryStates);
 
 const findStep = z.strictObject({
   ...note,
@@ -126,7 +127,7 @@ const expectStep = z.strictObject({
           status: whole(100, 599).optional(),
           error: short.optional(),
           fault: z.boolean().optional(),
-          trigger: z.enum(["event", "retry", "redeliver", "manual"]).optional(),
+          trigger: z.enum(triggers).optional(),
           ...amount,
         })
         .refine(hasAmount, needsAmount)

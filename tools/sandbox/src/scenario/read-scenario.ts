@@ -12,7 +12,7 @@ const folder = () =>
   );
 
 /** Returns the names of the scenarios that the package contains. */
-export const shippedScenarios = (): readonly string[] =>
+const shippedScenarios = (): readonly string[] =>
   readdirSync(folder())
     .map((file) => file.replace(/\.json$/, ""))
     .toSorted();

@@ -7,6 +7,7 @@ import { lastTime } from "../lib/iso.js";
 import { withoutSecrets } from "../lib/mask.js";
 import { parseSpan } from "../lib/units.js";
 import type { Service } from "../service/service.js";
+import { isRunning } from "../state/records.js";
 import { check, selected, textOf } from "./checks.js";
 import {
   fixedAssumption,
@@ -182,10 +183,7 @@ async function afterDelays({ service, signal }: Run, reply: Promise<Reply>): Pro
 const isPaused = ({ state }: Service): boolean =>
   state.calls
     .list()
-    .some(
-      ({ status, lost, faultId = "" }) =>
-        status === 0 && !lost && state.faults.get(faultId)?.kind === "slow",
-    );
+    .some((call) => isRunning(call) && state.faults.get(call.faultId ?? "")?.kind === "slow");
 
 async function runAction(run: Run, step: ActionStep): Promise<StepResult> {
   const { service, values } = run;

@@ -167,6 +167,11 @@ export const operations: readonly Operation[] = [
   }),
 ];
 
+/** Returns the name by which faults and assumptions refer to an operation: `POST /v1/emails`. */
+export const nameOf = ({ method, path }: Operation): string => `${method} ${path}`;
+
+export const operationNames: readonly string[] = operations.map(nameOf);
+
 const endpointOf = ({ state }: Service, { account, params }: OperationInput) =>
   owned(state.endpoints, account, "webhook_endpoint_id", params["webhook_endpoint_id"]);
 

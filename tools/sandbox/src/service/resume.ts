@@ -1,3 +1,4 @@
+import { isOpen, isRunning } from "../state/records.js";
 import { continueSend } from "./sends.js";
 import type { Service } from "./service.js";
 
@@ -5,13 +6,12 @@ import type { Service } from "./service.js";
 export function resumeWork(service: Service): void {
   const { state, engine } = service;
   for (const call of state.calls.all()) {
-    // A call with status 0 whose response was not lost to a fault was still running when the process ended or the
-    // checkpoint was taken.
-    if (call.status === 0 && !call.lost)
+    // The call was still running when the process ended or the checkpoint was taken.
+    if (isRunning(call))
       state.calls.put(Object.assign(call, { status: 503, code: "service_unavailable" }));
   }
   for (const send of state.sends.all()) continueSend(service, send);
   for (const delivery of state.deliveries.all()) {
-    if (delivery.state === "pending" || delivery.state === "attempting") engine.start(delivery);
+    if (isOpen(delivery)) engine.start(delivery);
   }
 }

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { deliveryStates } from "../state/records.js";
 
 /*
  * The schemas of the requests and resources in the interface document. They validate requests, and the
@@ -165,7 +166,7 @@ export const webhookEvent = z
     subscription_id: z.string(),
     webhook_endpoint_id: z.string(),
     type: z.string(),
-    status: z.enum(["pending", "attempting", "succeeded", "failed"]),
+    status: z.enum(deliveryStates),
     attempts: z.int(),
     created_at: timestamp,
     next_attempt_at: timestamp.nullable(),
@@ -182,7 +183,7 @@ export const listOf = (item: z.ZodType): z.ZodType =>
     .meta(assumed("A-15"));
 
 /** The page size, as a number in a query string. */
-const limit = z
+export const pageLimit = z
   .string()
   .regex(/^(?:[1-9]\d?|100)$/, "must be a number from 1 to 100")
   .transform(Number)
@@ -195,7 +196,7 @@ export const listQuery = z.object({
     .string()
     .optional()
     .meta({ description: "Only deliveries to this endpoint." }),
-  limit,
+  limit: pageLimit,
   after: z
     .string()
     .regex(/^[0-9a-z]{1,10}$/, "must be the next_cursor of the previous page")

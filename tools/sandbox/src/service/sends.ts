@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { Occasion } from "../assumptions/table.js";
+import type { Course, Occasion } from "../assumptions/table.js";
 import type { AccountId, CallRecord, SendRecord, SendStatus } from "../state/records.js";
 import { sendFields } from "./resources.js";
 import type { emailRequest } from "./schemas.js";
@@ -8,9 +8,7 @@ import type { Service } from "./service.js";
 /**
  * For each course of a send, the statuses that follow `accepted`, each with its delay from acceptance in milliseconds.
  */
-const courses: Readonly<
-  Record<Exclude<SendStatus, "accepted" | "sent">, readonly (readonly [SendStatus, number])[]>
-> = {
+const statusesOf: Readonly<Record<Course, readonly (readonly [SendStatus, number])[]>> = {
   delivered: [
     ["sent", 0],
     ["delivered", 0],
@@ -39,12 +37,12 @@ export function acceptSend(
   account: AccountId,
   call: CallRecord,
   email: z.output<typeof emailRequest>,
-  scenario?: keyof typeof courses,
+  scenario?: Course,
 ): SendRecord {
   const { state, ids, clock, ledger } = service;
   const asked = email.to.map((address) => magic.exec(address)?.[1]?.toLowerCase()).find(Boolean);
   const course =
-    courses[scenario ?? (asked as keyof typeof courses | undefined) ?? ledger.get("send.statuses")];
+    statusesOf[scenario ?? (asked as Course | undefined) ?? ledger.get("send.statuses")];
   const now = clock.now();
   const send = state.sends.put({
     id: ids.next("send"),

@@ -1,3 +1,4 @@
+import type { Course } from "../assumptions/table.js";
 import type { HeaderList } from "../network/transport.js";
 
 /*
@@ -46,7 +47,10 @@ export interface CallRecord {
   readonly events: string[];
 }
 
-export type SendStatus = "accepted" | "sent" | "delivered" | "bounced" | "failed" | "delayed";
+/** Whether a call is waiting for its response. A call whose response a fault withheld has the status 0 too. */
+export const isRunning = ({ status, lost }: CallRecord): boolean => status === 0 && !lost;
+
+export type SendStatus = "accepted" | "sent" | Course;
 
 export interface SendRecord {
   /** The id, `send_…`. */
@@ -97,8 +101,7 @@ export interface EndpointRecord {
 }
 
 /** The reason why an event went to no endpoint. */
-export type NotSent =
-  "no_endpoint" | "type_not_subscribed" | "archived" | "url_refused" | "not_emitted";
+export type NotSent = "no_endpoint" | "type_not_subscribed" | "archived" | "not_emitted";
 
 /** An event as it occurred. It has a delivery for each endpoint to which it goes, and one for each edited copy. */
 export interface EventRecord {
@@ -113,7 +116,9 @@ export interface EventRecord {
   readonly deliveries: string[];
 }
 
-export type DeliveryState = "pending" | "attempting" | "succeeded" | "failed";
+export const deliveryStates = ["pending", "attempting", "succeeded", "failed"] as const;
+
+export type DeliveryState = (typeof deliveryStates)[number];
 
 /** An event on its way to one endpoint. Its body never changes. */
 export interface DeliveryRecord {
@@ -155,7 +160,13 @@ export interface DeliveryRecord {
   readonly attempts: AttemptRecord[];
 }
 
-export type Trigger = "event" | "retry" | "redeliver" | "manual";
+/** Whether a delivery has an attempt that is scheduled or running. */
+export const isOpen = ({ state }: DeliveryRecord): boolean =>
+  state === "pending" || state === "attempting";
+
+export const triggers = ["event", "retry", "redeliver", "manual"] as const;
+
+export type Trigger = (typeof triggers)[number];
 
 export const tampers = [
   "wrong_secret",

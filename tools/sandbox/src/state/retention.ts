@@ -1,6 +1,13 @@
 import { ApiError } from "../errors.js";
 import type { Change } from "./journal.js";
-import type { AttemptRecord, CallRecord, DeliveryRecord, SendRecord } from "./records.js";
+import {
+  isOpen,
+  isRunning,
+  type AttemptRecord,
+  type CallRecord,
+  type DeliveryRecord,
+  type SendRecord,
+} from "./records.js";
 import type { State } from "./state.js";
 
 export interface RetentionLimits {
@@ -141,12 +148,12 @@ const deliveriesOf = (state: State, { events }: CallRecord) =>
   events.flatMap((id) => state.events.get(id)?.deliveries ?? []);
 
 function isFinished(state: State, call: CallRecord): boolean {
-  if (call.status === 0 && !call.lost) return false;
+  if (isRunning(call)) return false;
   if (call.sendId !== undefined && (state.sends.get(call.sendId)?.next.length ?? 0) > 0)
     return false;
   return deliveriesOf(state, call).every((id) => {
-    const deliveryState = state.deliveries.get(id)?.state;
-    return deliveryState !== "pending" && deliveryState !== "attempting";
+    const delivery = state.deliveries.get(id);
+    return !delivery || !isOpen(delivery);
   });
 }
 

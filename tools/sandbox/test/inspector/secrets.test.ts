@@ -107,10 +107,10 @@ describe("a signing secret", () => {
     const other = "whsec_0123456789abcdef0123456789abcdef";
     const logged: string[] = [];
     const log = (text: string) => void logged.push(text);
-    const receiver = createReceiver({ secret: other, on: { "*": () => {} }, log });
+    const strict = createReceiver({ secret: other, on: { "*": () => {} }, log });
     const responses: string[] = [];
     opened.sandbox.deliverTo(async (request) => {
-      const response = await receiver.fetch(request);
+      const response = await strict.fetch(request);
       responses.push(JSON.stringify([...response.headers]) + (await response.clone().text()));
       return response;
     });

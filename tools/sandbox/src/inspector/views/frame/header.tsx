@@ -1,3 +1,4 @@
+import { clockModes } from "../../../clock.js";
 import { activeEndpoints, domains, waitingFaults } from "../../../read/lists.js";
 import { clockShape } from "../../../read/shapes.js";
 import { formOf } from "../../forms.js";
@@ -90,12 +91,7 @@ const Clock = ({ view }: { view: View }) => {
       <details class="menu" id="clock-mode">
         <summary>Clock: {words.join(", ")}</summary>
         <Action view={view} name="clock" with={inMenu} class="line" label="Mode of the clock">
-          <Select
-            name="mode"
-            label="Mode"
-            options={["real", "manual", "accelerated"]}
-            selected={mode}
-          />
+          <Select name="mode" label="Mode" options={clockModes} selected={mode} />
           <button>Set</button>
         </Action>
       </details>

@@ -1,6 +1,6 @@
 import { activeEndpoints, faults } from "../../../read/lists.js";
 import type { faultShape } from "../../../read/shapes.js";
-import { operations } from "../../../service/operations.js";
+import { operationNames } from "../../../service/operations.js";
 import type { View } from "../../view.js";
 import { Action, ActionButton, isRefused, Select, typed } from "../parts/action.js";
 import { Code, Hidden, Icon } from "../parts/elements.js";
@@ -99,7 +99,7 @@ type Options = readonly ReturnType<typeof optionOf>[];
 const NewFault = ({ view, endpoints }: { view: View; endpoints: Options }) => {
   const place = { place: "other" };
   const value = (name: string, initial?: string) => typed(view, "add-fault", place, name, initial);
-  const targets = [...endpoints, ...operations.map(({ method, path }) => `${method} ${path}`)];
+  const targets = [...endpoints, ...operationNames];
   return (
     <details id="new-fault" open={isRefused(view, "add-fault", place)}>
       <summary>Another fault</summary>

@@ -1,3 +1,4 @@
+import { courses } from "../../../assumptions/table.js";
 import type { View } from "../../view.js";
 import { Action, isRefused, Select, typed } from "../parts/action.js";
 import { Key } from "../parts/elements.js";
@@ -29,7 +30,7 @@ export const TestEmail = ({ view }: { view: View }) => (
           What happens to it{" "}
           <Select
             name="scenario"
-            options={["delivered", "bounced", "failed", "delayed"]}
+            options={courses}
             selected={typed(view, "test-email", options, "scenario")}
           />
         </label>
