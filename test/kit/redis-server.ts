@@ -22,10 +22,14 @@ export interface RedisServer {
   readonly close: () => Promise<void>;
 }
 
+/** Returns the version of the installed `redis-server`, such as `7.0.15`, or undefined. */
+export const redisVersion = (): string | undefined =>
+  /v=(\S+)/.exec(String(spawnSync("redis-server", ["--version"]).stdout))?.[1];
+
 /** `describe` for tests that need a `redis-server`. */
 export const describeWithRedis: ReturnType<typeof describeRequiring> = describeRequiring(
   "redis-server",
-  spawnSync("redis-server", ["--version"]).status === 0,
+  redisVersion() !== undefined,
 );
 
 /** Returns a port for a cluster's node. The cluster bus uses the port + 10,000, which is free too. */

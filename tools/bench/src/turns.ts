@@ -42,6 +42,12 @@ export async function timeInTurns(
   return takeTurns(turns, rounds);
 }
 
+/** Measures the calls per second of each contender, as {@link timeInTurns} does. */
+export async function ratesInTurns(...args: Parameters<typeof timeInTurns>): Promise<Lane[]> {
+  const lanes = await timeInTurns(...args);
+  return lanes.map(({ name, values }) => ({ name, values: values.map((us) => 1e6 / us) }));
+}
+
 /** Finds a number of calls that together take at least `turnMs` milliseconds. Also warms up the JIT compiler. */
 async function callsIn(work: Work, turnMs: number): Promise<number> {
   let calls = 1;

@@ -1,7 +1,7 @@
-import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { availableParallelism, cpus, loadavg, release, totalmem, type as system } from "node:os";
 import { postgresVersion } from "@svc-webhooks/kit/postgres-server";
+import { redisVersion } from "@svc-webhooks/kit/redis-server";
 
 const manifest = new URL("../../package.json", import.meta.url);
 
@@ -11,8 +11,7 @@ export function machine(): string[] {
   const gigabytes = Math.round(totalmem() / 2 ** 30);
   // Keeps only the version number: the rest identifies a build.
   const kernel = /^[\d.]+/.exec(release())?.[0] ?? "";
-  const { stdout } = spawnSync("redis-server", ["--version"], { encoding: "utf8" });
-  const redis = /v=(\S+)/.exec(stdout ?? "")?.[1];
+  const redis = redisVersion();
   const postgres = postgresVersion();
   // Reads the versions from the manifest, which pins those of all dependencies.
   const { devDependencies } = JSON.parse(readFileSync(manifest, "utf8")) as {

@@ -1,5 +1,5 @@
-import { spawnSync } from "node:child_process";
 import { postgresVersion } from "@svc-webhooks/kit/postgres-server";
+import { redisVersion } from "@svc-webhooks/kit/redis-server";
 import runFolder from "@svc-webhooks/kit/run-folder";
 import { startChild } from "../child.js";
 import { installPgBoss } from "../inbox/install.js";
@@ -7,7 +7,7 @@ import type { Section } from "../race.js";
 import type { RunSection } from "../sections.js";
 
 export const run: RunSection = async (quick) => {
-  if (!postgresVersion() || spawnSync("redis-server", ["--version"]).error) {
+  if (!postgresVersion() || !redisVersion()) {
     throw new Error(
       "Install PostgreSQL and redis-server, or name the sections that do not need them.",
     );

@@ -1,5 +1,4 @@
-import { spawnSync } from "node:child_process";
-import { redisServer } from "@svc-webhooks/kit/redis-server";
+import { redisServer, redisVersion } from "@svc-webhooks/kit/redis-server";
 import { redisStore } from "@svc-webhooks/redis";
 import { Redis } from "ioredis";
 import { deliveriesOf } from "../deliveries.js";
@@ -11,7 +10,7 @@ import { nameOf } from "../store-calls.js";
 import { ratePerSecond, takeTurns } from "../turns.js";
 
 export const run: RunSection = async (quick) => {
-  if (spawnSync("redis-server", ["--version"]).error) {
+  if (!redisVersion()) {
     throw new Error("Install redis-server, or name the sections that do not need it.");
   }
   const server = await redisServer();

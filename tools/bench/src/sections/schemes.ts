@@ -2,7 +2,7 @@ import { bodyOf } from "../deliveries.js";
 import type { Race } from "../race.js";
 import { lane, senders } from "../schemes.js";
 import type { RunSection } from "../sections.js";
-import { timeInTurns } from "../turns.js";
+import { ratesInTurns } from "../turns.js";
 
 const limitOfWebCrypto =
   "The scheme also checks the time and the form of each header, and decodes the signature. WebCrypto alone receives the decoded bytes.";
@@ -14,8 +14,7 @@ export const run: RunSection = async (quick) => {
     const checks = Object.entries(await contenders(body)).map(
       ([name, check]) => [name, () => check(body)] as const,
     );
-    const timed = await timeInTurns(Object.fromEntries(checks), quick ? 1 : 60, quick ? 1 : 12);
-    const lanes = timed.map(({ name, values }) => ({ name, values: values.map((us) => 1e6 / us) }));
+    const lanes = await ratesInTurns(Object.fromEntries(checks), quick ? 1 : 60, quick ? 1 : 12);
     races.push({
       title: `scheme ${sender}, 2 kB`,
       unit: "/s",

@@ -1,7 +1,7 @@
 import { bodyOf, secret } from "../deliveries.js";
 import { spreadOf, type Race } from "../race.js";
 import type { RunSection } from "../sections.js";
-import { timeInTurns } from "../turns.js";
+import { ratesInTurns } from "../turns.js";
 import { floor, ours, peers, type Verifier } from "../verifiers.js";
 
 const lane = "svc-webhooks";
@@ -21,8 +21,7 @@ export const run: RunSection = async (quick) => {
       const check = verifier(body, secret);
       return [name, () => check(body)] as const;
     });
-    const timed = await timeInTurns(Object.fromEntries(checks), quick ? 1 : 60, quick ? 1 : 8);
-    const lanes = timed.map(({ name, values }) => ({ name, values: values.map((us) => 1e6 / us) }));
+    const lanes = await ratesInTurns(Object.fromEntries(checks), quick ? 1 : 60, quick ? 1 : 8);
     const [fastest] = lanes
       .filter(({ name }) => Object.hasOwn(peers, name))
       .toSorted((a, b) => spreadOf(b.values).median - spreadOf(a.values).median);
