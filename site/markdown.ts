@@ -59,7 +59,7 @@ export function summaryOf(page: string): string {
 }
 
 /** Returns an index of all pages: https://llmstxt.org/ describes the form. */
-export function llmsText(base: string): string {
+function llmsText(base: string): string {
   const line = (page: string) =>
     `- [${titleOf(page)}](${base}${markdownAddressOf(page)}): ${summaryOf(page)}`.replace(
       /: $/,

@@ -5,7 +5,7 @@ import { emptyForm, questionOf, type Field, type FieldErrors, type Form } from "
 import type { Result } from "./result.js";
 
 /** The state of the page. */
-export type State =
+type State =
   /** The page needs scripts, and this one has not run. */
   | "waiting"
   /** The browser has no WebCrypto here. */
@@ -16,7 +16,7 @@ export type State =
   | "failed";
 
 /** The values that the page shows, and the functions of its controls. */
-export interface ExplainPage {
+interface ExplainPage {
   readonly form: { -readonly [Name in Field]: Form[Name] };
   readonly state: Ref<State>;
   readonly errors: Ref<FieldErrors>;
