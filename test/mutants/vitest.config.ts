@@ -10,16 +10,13 @@ const source = (entry: string) =>
 // build.
 export default defineConfig({
   ...base,
-  resolve: {
+  test: {
+    ...base.test,
+    // The inbox in memory consists of the core's parts for engines. All else that tests use is the build.
     alias: {
-      ...base.resolve?.alias,
-      // The inbox in memory consists of the core's parts for engines. All else that tests use is the build.
       "@svc-webhooks/core/engine": source("engine"),
       "@svc-webhooks/core/inbox": source("inbox"),
     },
-  },
-  test: {
-    ...base.test,
     include: [
       "packages/core/test/**/*.test.ts",
       "test/contracts/inboxes.test.ts",
