@@ -174,17 +174,19 @@ test("dev and events get print the sandbox's reason for an untrusted certificate
   };
   const { event_id = "" } = data.find(({ last_response }) => last_response === "tls") ?? {};
   const { value } = await json(["events", "get", event_id, ...base]);
-  expect(value["results"]).toEqual([
-    {
-      n: 1,
-      started_at: expect.any(String),
-      result: "tls",
-      ms: expect.any(Number),
-      reason: expect.stringContaining(reason),
-    },
-  ]);
+  // The next attempts follow after 1 and 5 s.
+  const [first] = value["results"] as readonly unknown[];
+  expect(first).toEqual({
+    n: 1,
+    started_at: expect.any(String),
+    result: "tls",
+    ms: expect.any(Number),
+    reason: expect.stringContaining(reason),
+  });
   const { stdout } = await cli(["events", "get", event_id, ...base]);
-  expect(stdout).toContain(`Attempt 1: ${reason}`);
+  expect(stdout).toMatch(
+    /^Attempt \d+: The certificate is self-signed\. To trust it, start the sandbox/m,
+  );
   await dev.interrupt();
 });
 
