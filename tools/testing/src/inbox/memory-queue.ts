@@ -1,4 +1,3 @@
-import { inspect } from "node:util";
 import type { AnyEvent, Clock } from "@svc-webhooks/core";
 import { assertPartition, entryOf } from "@svc-webhooks/core/engine";
 import {
@@ -134,7 +133,7 @@ export class MemoryQueue {
 
   #fail(job: Job, verdict: Exclude<Verdict, { action: "done" }>): void {
     job.attempts += 1;
-    job.error = textOf(verdict.error);
+    job.error = errorText(verdict.error);
     job.isDead = verdict.action === "dead";
     if (verdict.action === "retry") job.dueAt = this.clock.monotonic() + (verdict.afterMs ?? 0);
   }
@@ -233,13 +232,4 @@ export class MemoryQueue {
 function idOf(data: object): string {
   const { key } = data as Partial<InboxJob>;
   return typeof key === "string" ? key : crypto.randomUUID();
-}
-
-/** Returns a thrown value as text, or the result of `errorText` if reading the value throws. */
-function textOf(error: unknown): string {
-  try {
-    return error instanceof Error ? `${error.name}: ${error.message}` : inspect(error);
-  } catch {
-    return errorText(error);
-  }
 }

@@ -58,7 +58,7 @@ export interface ConformanceResult {
 }
 
 const unseen =
-  "This case depends on the receiver's handler, and the responses alone do not show how often it ran.";
+  "The responses alone do not show how often the receiver's handler ran. To judge this, use `onHandler` (--handler-port).";
 
 const optionNames = [
   "secret",

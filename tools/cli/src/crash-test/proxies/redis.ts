@@ -64,7 +64,7 @@ function splitter(): (chunk: Buffer) => readonly Buffer[] {
 
 /** Matches commands about the connection or the server, which are not exchanges. */
 const ofConnection =
-  /^(?:HELLO|AUTH|CLIENT|SELECT|PING|INFO|COMMAND|CONFIG|READONLY|QUIT|RESET|SCRIPT|FUNCTION|ECHO|CLUSTER|ROLE|WAIT)$/;
+  /^(?:HELLO|AUTH|CLIENT|SELECT|PING|INFO|COMMAND|CONFIG|READONLY|QUIT|RESET|SCRIPT|FUNCTION|ECHO|CLUSTER|ROLE|WAIT|TIME)$/;
 
 /** Matches commands that have a further effect when they are repeated. */
 const repeating =
