@@ -301,6 +301,12 @@ export const brokenInboxes: readonly BrokenInbox[] = [
     })),
   ),
   broken(
+    "assumes a rate if a release has none",
+    operating((admin) => ({
+      release: (options) => admin.release({ ...options, perSecond: options.perSecond || 1 }),
+    })),
+  ),
+  broken(
     "lists all types",
     asking((query) => ({ ...query, type: undefined })),
   ),

@@ -374,15 +374,6 @@ describeWithRedis("an inbox on BullMQ", () => {
     expect(failedAgain).toBeGreaterThanOrEqual(1);
   });
 
-  test.each([
-    { perSecond: 0 },
-    { perSecond: 1, limit: Number.NaN },
-    { perSecond: 1, stopAfter: 0 },
-  ])("refuses a release with %j", async (options) => {
-    const { inbox } = connect(() => {});
-    await expect(inbox.admin.release(options)).rejects.toMatchObject({ code: "invalid_option" });
-  });
-
   test("reports a Redis that may lose jobs", async () => {
     const sound = new Queue("sound", { connection: { ...connection(), ...queueConnection } });
     sound.on("error", () => {});

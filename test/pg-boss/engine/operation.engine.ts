@@ -264,36 +264,10 @@ describeWithPostgres("the operation of a queue", () => {
     expect(discarded).toEqual([id]);
   });
 
-  test.each<[string, object]>([
-    ["after", { state: "dead", after: "b7" }],
-    ["after", { state: "dead", after: 5 }],
-    ["limit", { state: "dead", limit: NaN }],
-    ["limit", { state: "dead", limit: -1 }],
-    ["state", { state: "failed" }],
-    ["type", { state: "dead", type: 5 }],
-    ["stat", { stat: "dead" }],
-  ])("refuses an invalid `%s` of list: %j", async (option, query) => {
+  test("list refuses an `after` that is no id of pg-boss", async () => {
     const world = await worldOf(server, () => {});
-    const listing = listed(world.inbox.admin.list(query as never));
-    await expect(listing).rejects.toMatchObject({
-      code: option === "stat" ? "unknown_option" : "invalid_option",
-      option: `query.${option}`,
-    });
-  });
-
-  test.each<[string, object]>([
-    ["perSecond", { perSecond: 1e-9 }],
-    ["perSecond", { perSecond: NaN }],
-    ["limit", { perSecond: 5, limit: NaN }],
-    ["limit", { perSecond: 5, limit: 1.5 }],
-    ["stopAfter", { perSecond: 5, stopAfter: "3" }],
-    ["stopAfter", { perSecond: 5, stopAfter: 0 }],
-  ])("refuses an invalid `%s` of release: %j", async (option, options) => {
-    const world = await worldOf(server, () => {});
-    await expect(world.inbox.admin.release(options as never)).rejects.toMatchObject({
-      code: "invalid_option",
-      option,
-    });
+    const listing = listed(world.inbox.admin.list({ state: "dead", after: "b7" }));
+    await expect(listing).rejects.toMatchObject({ code: "invalid_option", option: "query.after" });
   });
 
   test("check does not report letters that another worker has completed", async () => {

@@ -1,5 +1,11 @@
-import { deepEqual, equal, fail, ok } from "node:assert/strict";
-import { PermanentError, RetryError, type StoredDelivery } from "@svc-webhooks/core";
+import { deepEqual, equal, fail, ok, rejects } from "node:assert/strict";
+import { inspect } from "node:util";
+import {
+  PermanentError,
+  RetryError,
+  type ConfigError,
+  type StoredDelivery,
+} from "@svc-webhooks/core";
 import { fixture } from "../../fixture.js";
 import { signedDelivery } from "../../signed-delivery.js";
 import { gate, type InboxCase, type InboxProbe, type Process } from "../probe.js";
@@ -30,6 +36,36 @@ const operator = (title: string, run: InboxCase["run"]): InboxCase => ({
 });
 
 const call = { signal: new AbortController().signal };
+
+/** What `list` refuses: the option that the error must name, and the query. */
+const refusedQueries: readonly (readonly [option: string, query: object])[] = [
+  ["state", {}],
+  ["state", { state: "failed" }],
+  ["status", { state: "dead", status: "dead" }],
+  ["type", { state: "dead", type: 5 }],
+  ["after", { state: "dead", after: 5 }],
+  ...[-1, 1.5, NaN, "1", null].map((limit) => ["limit", { state: "dead", limit }] as const),
+];
+
+/** What `release` refuses: the option that the error must name, and the options. */
+const refusedReleases: readonly (readonly [option: string, options: object])[] = [
+  ["perSecond", {}],
+  ...[0, 0.0009, 1_001, NaN, "1"].map((perSecond) => ["perSecond", { perSecond }] as const),
+  ...[-1, 1.5, NaN, "1"].map((limit) => ["limit", { perSecond: 1, limit }] as const),
+  ...[0, 1.5, NaN, "1"].map((stopAfter) => ["stopAfter", { perSecond: 1, stopAfter }] as const),
+  ["type", { perSecond: 1, type: 5 }],
+  ["signal", { perSecond: 1, signal: {} }],
+  ["rate", { perSecond: 1, rate: 1 }],
+];
+
+/** Checks that a promise rejects with a `ConfigError` that names the option. */
+const refuses = (promise: Promise<unknown>, option: string, value: object) =>
+  rejects(promise, ({ code, option: refused, message }: ConfigError) => {
+    const expected = /rate|status/.test(option) ? "unknown_option" : "invalid_option";
+    deepEqual([code, refused], [expected, option], `For ${inspect(value)}: ${message}`);
+    ok(message.includes(`\`${option}\``), `This text does not name the option: ${message}`);
+    return true;
+  });
 
 /** Cases about the functions for operators. */
 export const admin: readonly InboxCase[] = [
@@ -110,6 +146,26 @@ export const admin: readonly InboxCase[] = [
       attempts.every((count) => count === 1),
       `The list of dead letters counts ${attempts.join(" and ")} attempts. Return a job only if it is still dead.`,
     );
+  }),
+  operator("list and release refuse wrong options by their names", async (probe) => {
+    const process = await probe.process();
+    for (const [option, query] of refusedQueries) {
+      await refuses(probe.list(process, query as never), `query.${option}`, query);
+    }
+    for (const [option, options] of refusedReleases) {
+      await refuses(process.admin.release(options as never), option, options);
+    }
+    const none = { released: 0, failedAgain: 0 };
+    for (const perSecond of [0.001, 1_000]) {
+      for (const count of [1, Infinity]) {
+        const options = { perSecond, limit: count, stopAfter: count, type: "email.sent" };
+        deepEqual(await process.admin.release(options), none);
+      }
+    }
+    deepEqual(await process.admin.release({ perSecond: 1, limit: 0 }), none);
+    deepEqual(await probe.list(process, { state: "dead", limit: Infinity }), []);
+    await probe.accept(process);
+    deepEqual(await probe.list(process, { state: "ready", limit: 0 }), []);
   }),
   operator("get returns one job with its facts and its exact bytes", async (probe) => {
     const process = await probe.worker();
