@@ -39,9 +39,11 @@ const primitive = z.union(
   "must be a string, a number, true, false or null",
 );
 
+/** Returns the path of a request without its query and fragment. Its dot segments have been resolved. */
+const pathnameOf = (path: string) => new URL(path, "http://sandbox.test").pathname;
+
 /** Whether a path still belongs to the interface after its dot segments have been resolved. */
-export const isInterfacePath = (path: string): boolean =>
-  new URL(path, "http://sandbox.test").pathname.startsWith("/v1/");
+export const isInterfacePath = (path: string): boolean => pathnameOf(path).startsWith("/v1/");
 
 /** Whether a text can be the value of a header: it has only printable ASCII characters. */
 export const isHeaderText = (text: string): boolean => /^[ -~]*$/.test(text);
@@ -157,7 +159,8 @@ export type Step = RequestStep | ActionStep | FindStep | AdvanceStep | ExpectSte
 
 /** Returns how often a step rotates a signing secret. */
 export function rotationsIn(step: Step): number {
-  if ("request" in step) return /:rotate-secret(?:\?|$)/.test(step.request.path) ? step.times : 0;
+  if ("request" in step)
+    return pathnameOf(step.request.path).endsWith(":rotate-secret") ? step.times : 0;
   return "action" in step && step.action === "rotate-secret" ? 1 : 0;
 }
 

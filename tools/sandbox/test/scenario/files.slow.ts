@@ -124,8 +124,11 @@ test("refuses options that do not fit the scenario", async () => {
     "The scenario rotates the secret once, so it needs 2 secrets, all of which the receiver must accept. Repeat --secret-env NAME.",
   );
   const [, rotate] = rotated.steps as [unknown, { request: { path: string } }];
-  const path = `${rotate.request.path}?from=test`;
-  for (const steps of [[{ ...rotate, times: 2 }], [rotate, { request: { method: "POST", path } }]])
+  const again = ["?from=test", "#x", "?from=test#x"].map((end) => [
+    rotate,
+    { request: { method: "POST", path: rotate.request.path + end } },
+  ]);
+  for (const steps of [[{ ...rotate, times: 2 }], ...again])
     await expect(
       runScenario(scenario(register, ...steps), { to, secrets: [oldSecret, newSecret] }),
     ).rejects.toThrow("The scenario rotates the secret 2 times, so it needs 3 secrets");
