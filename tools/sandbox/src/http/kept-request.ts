@@ -1,5 +1,5 @@
 import type { AccountRule } from "../assumptions/table.js";
-import { hashedKey, maskedKey } from "../lib/mask.js";
+import { hashedKey, maskedKey, withoutSecrets } from "../lib/mask.js";
 import type { AccountId, CallRecord } from "../state/records.js";
 import type { World } from "../world.js";
 import { decoded } from "./route.js";
@@ -11,6 +11,9 @@ const secretName = /authorization|cookie|token|secret|password|api[-_]?key/i;
 const shortest = 8;
 
 const word = /[^\s,;&?/=:"'<>()]+/g;
+
+/** Matches words together with `/` and `=`, which a signing secret may contain. */
+const words = /[^\s,;&?:"'<>()]+/g;
 
 type Head = Pick<Request, "method" | "url" | "headers">;
 
@@ -31,8 +34,9 @@ export const newCall = (
 
 /**
  * Returns the stored parts of a request, except its body, with secrets masked: the value of each header and parameter
- * that `secretName` matches, and each API key of at least `shortest` characters, wherever it occurs. Text counts as an
- * API key if such a header or parameter contains it, if A-23 lists it, or if it has the service's format.
+ * that `secretName` matches, and each signing secret and API key of at least `shortest` characters, wherever it occurs.
+ * Text counts as an API key if such a header or parameter contains it, if A-23 lists it, or if it has the service's
+ * format.
  */
 function keptRequest(
   request: Head,
@@ -54,11 +58,11 @@ function keptRequest(
     return result;
   };
   const withoutKeys = (text: string) =>
-    withoutPlain(text).replaceAll(word, (part) => {
-      const plain = decoded(part);
-      const shown = withoutPlain(plain);
-      return shown === plain ? part : shown;
-    });
+    withoutEncoded(
+      withoutPlain(withoutEncoded(text, words, (plain) => withoutSecrets(plain))),
+      word,
+      withoutPlain,
+    );
   const query = search.split("&").map((pair) => {
     const [name = "", ...rest] = pair.split("=");
     return secretName.test(decoded(name)) ? `${name}=${maskedKey(decoded(rest.join("=")))}` : pair;
@@ -75,6 +79,14 @@ function keptRequest(
     headers,
   };
 }
+
+/** Masks the parts of a text that `pattern` matches, which may be percent-encoded. Only changed parts are decoded. */
+const withoutEncoded = (text: string, pattern: RegExp, mask: (plain: string) => string) =>
+  text.replaceAll(pattern, (part) => {
+    const plain = decoded(part);
+    const shown = mask(plain);
+    return shown === plain ? part : shown;
+  });
 
 /** Whether a text is long enough to be masked, and has the format of an API key or a hash that A-23 lists. */
 const isKey = (text: string, rule: AccountRule) =>

@@ -27,7 +27,7 @@ export interface CallRecord {
   readonly method: string;
   readonly path: string;
   readonly idempotencyKey: string | undefined;
-  /** The headers. API keys are masked in them, in the path and in the idempotency key. */
+  /** The headers. API keys and signing secrets are masked in them, in the path and in the idempotency key. */
   readonly headers: HeaderList;
   body?: Captured;
   status: number;

@@ -330,6 +330,22 @@ describe("the data file", () => {
       expect(kept).toMatch(/c=other.*"x-other","kept"/s);
     });
 
+    test("nor a signing secret that came in the path, the query or a header", async () => {
+      const secret = "whsec_Zm9vYmFy/Zm9vYmFy+Zm9vYmFyZm9v==";
+      const forms = [secret, encodeURIComponent(secret), `%77${secret.slice(1)}`];
+      for (const [index, form] of forms.entries()) {
+        const path = join(folder, `signing-secret-${index}`);
+        const sandbox = createSandbox({ data: path, log: () => {} });
+        const headers = { authorization, "idempotency-key": form, "x-signing": `a=${form}; b` };
+        const url = `http://sandbox.test/v1/sends/${form}?a=${form}&b=other`;
+        await sandbox.fetch(new Request(url, { headers }));
+        await sandbox.close();
+        const kept = bytesOf(path).toString();
+        expect(kept).toContain("/v1/sends/whsec_…9v==?a=whsec_…9v==&b=other");
+        expect(kept).not.toContain("Zm9v");
+      }
+    });
+
     test("once a file of an older version was opened", async () => {
       const path = join(folder, "older-keys");
       await written(path);
