@@ -86,7 +86,7 @@ function signingOf({ scheme, secret }: SchemeDeliveryOptions, values: BodyValues
     otherSecret: async () => (await sender.testKeys()).signingSecret,
     async sign(bytes, { secret: other = secret, at }) {
       assertValid(typeof other === "string", "secret", "`secret` must be a string.");
-      const body = at !== undefined && timeField ? withTime(bytes, timeField, at) : bytes;
+      const body = at !== undefined && timeField ? withField(bytes, timeField, at) : bytes;
       const signing = { ...values, ...(at !== undefined && { at }), secret: other };
       return { headers: await headersOf(sender, body, signing), body };
     },
@@ -103,19 +103,15 @@ async function headersOf({ name, sign }: Sender, body: Uint8Array, signing: Sign
   }
 }
 
-/** Replaces the number in the field `field` of a JSON body with the time `at`. */
-const withTime = (body: Uint8Array, field: string, at: number): Uint8Array =>
-  new TextEncoder().encode(withField(new TextDecoder().decode(body), field, "\\d+", at));
-
 /**
- * Replaces the value of the field `field` in a JSON text with `value`.
+ * Returns a JSON body whose field `field` has another value.
  *
- * @param former the pattern of the value to replace
+ * @throws SyntaxError if the body is not JSON
+ * @throws ConfigError `invalid_option` if it is not an object with this field
  */
-export const withField = (
-  text: string,
-  field: string,
-  former: string,
-  value: string | number,
-): string =>
-  text.replace(new RegExp(`(?<="${field}"\\s*:\\s*)${former}`), () => JSON.stringify(value));
+export function withField(body: Uint8Array, field: string, value: string | number): Uint8Array {
+  const members = Object(JSON.parse(new TextDecoder().decode(body))) as object;
+  const text = `The body of \`delivery\` has no field \`${field}\`. Sign an event that has it.`;
+  assertValid(Object.hasOwn(members, field), "delivery", text);
+  return new TextEncoder().encode(JSON.stringify({ ...members, [field]: value }));
+}

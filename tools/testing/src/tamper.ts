@@ -100,7 +100,7 @@ const beyondTolerance = 86_401_000;
  * new delivery with one change. It can be sent with `receive()`, `fetch` and `node:http`.
  *
  * @throws ConfigError `invalid_option` (as a rejection if the function returns a promise) for anything but an
- *   awaited result of `signedDelivery`, and for a sender that does not send the part to change, such as a signed time
+ *   awaited result of `signedDelivery`, and for a delivery that does not have the part to change, such as a signed time
  *
  * @example
  * ```ts
@@ -211,11 +211,19 @@ export const tamper = {
     );
   },
 
-  /** Signs the delivery again, `byMs` milliseconds before its signed time. Default: just over a day. */
+  /**
+   * Signs the delivery again, `byMs` milliseconds before its signed time. Default: just over a day.
+   *
+   * @throws SyntaxError (as a rejection) if the time is in the body, and the body is not JSON
+   */
   stale: (delivery: SignedDelivery, byMs: number = beyondTolerance): Promise<SignedDelivery> =>
     signedAway(delivery, -byMs),
 
-  /** Signs the delivery again, `byMs` milliseconds after its signed time. Default: just over a day. */
+  /**
+   * Signs the delivery again, `byMs` milliseconds after its signed time. Default: just over a day.
+   *
+   * @throws SyntaxError (as a rejection) if the time is in the body, and the body is not JSON
+   */
   future: (delivery: SignedDelivery, byMs: number = beyondTolerance): Promise<SignedDelivery> =>
     signedAway(delivery, byMs),
 
@@ -241,11 +249,8 @@ export const tamper = {
       const { idHeaders, idField } = signingOf(delivery);
       const headers = Object.fromEntries(idHeaders.map((name) => [name, deliveryId]));
       if (idHeaders.length > 0) return { headers };
-      const text = decoded(body);
-      if (idField === undefined) return { body: `${text} ` };
-      const { [idField]: id = "" } = JSON.parse(text) as Readonly<Record<string, unknown>>;
-      const former = JSON.stringify(id).replaceAll(/\W/g, "\\$&");
-      return { body: withField(text, idField, former, deliveryId) };
+      if (idField === undefined) return { body: `${decoded(body)} ` };
+      return { body: withField(body, idField, deliveryId) };
     }),
 
   /** Pads the body with spaces to a size of `bytes`, unless it is larger already, and signs it. */

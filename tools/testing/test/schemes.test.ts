@@ -19,7 +19,7 @@ const at = clock.now();
 const bodyOf = ({ body }: SignedDelivery) => new Response(body).json() as Promise<object>;
 
 describe.each(await schemesUnderTest())("$name", ({ name, scheme, secret, signingSecret }) => {
-  const { form, isTimed, signsId, sendsLists, type } = senders[name];
+  const { form, isTimed, timeField, signsId, sendsLists, type } = senders[name];
 
   const receiver = (): Receiver =>
     createReceiver({ scheme, secret, clock, on: { "*": () => {} }, log: () => {} });
@@ -89,10 +89,30 @@ describe.each(await schemesUnderTest())("$name", ({ name, scheme, secret, signin
 
   const { idField } = form;
   test.each(idField ? [idField] : [])("otherId changes only the field %s", async (field) => {
-    for (const event of [{}, `{"copy":"outer","data":{"${field}":"inner"},"${field}":"outer"}`]) {
+    for (const event of [
+      {},
+      `{"copy":"outer","data":{"${field}":"outer"},"${field}":"outer"}`,
+      `{"${field}":"\\u006futer"}`,
+    ]) {
       const delivery = await signed(event);
       const changed = await bodyOf(tamper.otherId(delivery, "dlv_other"));
       expect(changed).toEqual({ ...(await bodyOf(delivery)), [field]: "dlv_other" });
+    }
+    for (const event of ["null", `[{"${field}":"inner"}]`, `{"data":{"${field}":"inner"}}`]) {
+      const delivery = await signed(event);
+      expect(() => tamper.otherId(delivery)).toThrow(`has no field \`${field}\``);
+    }
+  });
+
+  test.each(timeField ? [timeField] : [])("stale changes only the field %s", async (field) => {
+    const delivery = await signed(`{"data":{"${field}":1},"${field}":${at}}`);
+    const stale = await tamper.stale(delivery, 5);
+    expect(await bodyOf(stale)).toEqual({ data: { [field]: 1 }, [field]: at - 5 });
+    for (const event of ["null", "[]", `{"data":{"${field}":1}}`]) {
+      await expect(tamper.stale(await signed(event))).rejects.toMatchObject({
+        code: "invalid_option",
+        message: expect.stringContaining(`has no field \`${field}\``) as string,
+      });
     }
   });
 
