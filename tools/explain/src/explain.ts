@@ -1,5 +1,7 @@
-import { sign, verify, type SecretKey } from "@svc-webhooks/core";
+import { ConfigError, sign, verify, type SecretKey } from "@svc-webhooks/core";
+import { assertValid } from "@svc-webhooks/core/adapter";
 import { describeMistakes, type Mistake, type MistakeId } from "./mistakes.js";
+import { assertKeys } from "./search/assert-keys.js";
 import { bytesFrom, concat, utf8 } from "./search/bytes.js";
 import { sha256Hex } from "./search/hash.js";
 import { search } from "./search/search.js";
@@ -97,7 +99,8 @@ export interface BodyDifference {
  * a larger body.
  *
  * @throws ConfigError (as a rejection) `invalid_secret` for a current secret that a receiver would reject, or if there
- *   is none; `invalid_option` for a body that is not bytes
+ *   is none; `invalid_option` for a body that is not bytes, a signature that is not a string, or previous or other
+ *   secrets that are not a list of secrets
  *
  * @example
  * ```ts
@@ -113,9 +116,20 @@ export interface BodyDifference {
  * ```
  */
 export async function explain(request: ExplainRequest): Promise<Explanation> {
-  const body = bytesFrom(request.body);
+  // `Object` turns null and undefined, which JavaScript callers may pass, into an object without a body.
+  const body = bytesFrom((Object(request) as ExplainRequest).body);
+  const { previousSecrets = [], otherSecrets = [], quick = false } = request;
   const signature = request.signature ?? "";
+  assertValid(
+    typeof signature === "string",
+    "signature",
+    "`signature` must be a string, or undefined if it is absent.",
+  );
+  assertKeys(previousSecrets, "previousSecrets");
+  assertKeys(otherSecrets, "otherSecrets");
   const secrets = isList(request.secrets) ? request.secrets : [request.secrets];
+  if (secrets.length === 0)
+    throw new ConfigError("invalid_secret", "secrets", "`secrets` needs at least one secret.");
   const [current = ""] = secrets;
   const before = utf8(request.before ?? "");
   const message = concat(before, body);
@@ -125,7 +139,6 @@ export async function explain(request: ExplainRequest): Promise<Explanation> {
     if (ok && signature === signature.toLowerCase()) return { verdict: "same", checked: [] };
   }
   const first_difference = firstDifference(signed, signature);
-  const { previousSecrets = [], otherSecrets = [], quick = false } = request;
   const keys = { current: secrets, previous: previousSecrets, other: otherSecrets };
   const {
     found: ids,

@@ -1,6 +1,7 @@
 import type { Scheme, Secrets } from "@svc-webhooks/core";
 import { assertValid } from "@svc-webhooks/core/adapter";
 import { senders, type SenderName } from "@svc-webhooks/schemes/senders";
+import { assertKeys } from "./search/assert-keys.js";
 import { bytesFrom } from "./search/bytes.js";
 import type { Arrived } from "./senders/arrived.js";
 import { judge, type Judgment } from "./senders/judge.js";
@@ -84,7 +85,8 @@ export async function judgeRequest(request: JudgeRequest): Promise<Judgment> {
  * Hostile headers and bodies never cause an error. The work is bounded like that of `explain`.
  *
  * @throws ConfigError (as a rejection) `invalid_secret` for a secret that the scheme refuses, `invalid_option`
- *   for an unknown sender, a body that is not bytes, headers other than pairs of strings, or a time that is not finite
+ *   for an unknown sender, a body that is not bytes, headers other than pairs of strings, a time that is not finite, or
+ *   previous secrets that are not a list
  *
  * @example
  * ```ts
@@ -100,8 +102,9 @@ export async function judgeRequest(request: JudgeRequest): Promise<Judgment> {
  * ```
  */
 export async function explainRequest(request: ExplainSenderRequest): Promise<RequestExplanation> {
-  const { secret, previousSecrets = [], quick = false } = request;
   const scheme = schemeOf(request);
+  const { secret, previousSecrets = [], quick = false } = request;
+  assertKeys(previousSecrets, "previousSecrets");
   for (const previous of previousSecrets) keyOf(scheme, previous, "previous secret");
   const arrived = arrivedOf(request);
   const judgment = await judge(scheme, secret, arrived);
@@ -115,11 +118,13 @@ export async function explainRequest(request: ExplainSenderRequest): Promise<Req
   return { ...judgment, next_step: await nextStep(refused) };
 }
 
-function schemeOf({ scheme }: SenderRequest): Scheme {
+function schemeOf(request: SenderRequest): Scheme {
+  // `Object` turns null and undefined, which JavaScript callers may pass, into an object without a scheme.
+  const { scheme } = Object(request) as SenderRequest;
   const known =
     typeof scheme === "string" && Object.hasOwn(senders, scheme) ? senders[scheme].scheme : scheme;
   assertValid(
-    typeof known === "object",
+    typeof known === "object" && known !== null,
     "scheme",
     `\`scheme\` must be a scheme, or one of these names: ${Object.keys(senders).join(", ")}.`,
   );
@@ -136,7 +141,10 @@ function arrivedOf({ headers, body, at = Date.now() }: SenderRequest): Arrived {
   );
   const pairs = [...headers];
   assertValid(
-    pairs.every((pair) => pair.length === 2 && pair.every((text) => typeof text === "string")),
+    pairs.every(
+      (pair) =>
+        Array.isArray(pair) && pair.length === 2 && pair.every((text) => typeof text === "string"),
+    ),
     "headers",
     "Each item of `headers` must be a name and a value, both strings.",
   );

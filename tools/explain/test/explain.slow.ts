@@ -441,7 +441,31 @@ test.each([compact, undefined, { type: "email.sent" }, [123]])(
 
 test("rejects an empty list of secrets", async () => {
   const request = { body: bytesOf(compact), signature: signed(compact), secrets: [] };
-  await expect(explain(request)).rejects.toMatchObject({ code: "invalid_secret" });
+  await expect(explain(request)).rejects.toMatchObject({
+    name: "ConfigError",
+    code: "invalid_secret",
+    option: "secrets",
+  });
+});
+
+test.each([
+  ["signature", 5],
+  ["signature", ["a"]],
+  ["previousSecrets", null],
+  ["previousSecrets", oldSecret],
+  ["previousSecrets", [undefined]],
+  ["otherSecrets", otherSecret],
+])("rejects the option %s: %j", async (option, value) => {
+  const request = { body: bytesOf(compact), signature: signed(""), secrets: secret };
+  await expect(explain({ ...request, [option]: value })).rejects.toMatchObject({
+    name: "ConfigError",
+    code: "invalid_option",
+    option,
+  });
+});
+
+test("rejects a missing request", async () => {
+  await expect(explain(undefined as never)).rejects.toMatchObject({ name: "ConfigError" });
 });
 
 test("explains the bytes at the time of the call", async () => {

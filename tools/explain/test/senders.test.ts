@@ -201,20 +201,34 @@ test("explains the bytes at the time of the call", async () => {
 test.each([
   ["an unknown sender", { scheme: "strpe" as SenderName }, /stripe, github/],
   ["a sender with the name of a member of objects", { scheme: "toString" as SenderName }, /stripe/],
+  ["a scheme that is null", { scheme: null as never }, /stripe, github/],
   ["a body that is a text", { body: text as never }, /must be the bytes/],
   ["a time that is not finite", { at: NaN }, /`at` must be a time in epoch milliseconds/],
   ["headers that are an object", { headers: {} as never }, /must be a list of names and values/],
   ["headers that are missing", { headers: undefined as never }, /must be a list/],
   ["a header without a value", { headers: [["a"]] as never }, /a name and a value, both strings/],
+  ["a header that is a text", { headers: ["ab"] as never }, /a name and a value, both strings/],
+  ["a header that is null", { headers: [null] as never }, /a name and a value, both strings/],
   ["an empty secret", { secret: "" }, /secret/],
   ["a secret of another kind", { secret: "sk_live_1" }, /whsec_/],
   ["a previous secret of another kind", { previousSecrets: ["sk_live_1"] }, /previous secret/],
+  [
+    "previous secrets that are null",
+    { previousSecrets: null as never },
+    /must be a list of secrets/,
+  ],
+  ["previous secrets that are a text", { previousSecrets: secret as never }, /must be a list/],
 ])("rejects %s", async (_what, wrong, message) => {
   const request = { scheme: "stripe" as const, headers: [], body, secret, ...wrong };
   await expect(explainRequest(request)).rejects.toMatchObject({
     name: "ConfigError",
     message: expect.stringMatching(message),
   });
+});
+
+test("rejects a missing request", async () => {
+  for (const explained of [explainRequest, judgeRequest])
+    await expect(explained(undefined as never)).rejects.toMatchObject({ option: "scheme" });
 });
 
 test("the main entry contains no scheme", async () => {
