@@ -121,6 +121,11 @@ test.each(["wrongSecret", "twoHeaders", "extraSignature", "stale", "huge", "notJ
   },
 );
 
+test.each(["huge", "notJson"] as const)("%s accepts null in place of options", async (name) => {
+  const delivery = await signedDelivery(fixture("email.sent"));
+  expect(await tamper[name](delivery, null as never)).toEqual(await tamper[name](delivery));
+});
+
 test("forgedDeliveryId replaces both headers with the id", async () => {
   const delivery = await signedDelivery(fixture("email.sent"));
   for (const [forged, id] of [

@@ -19,9 +19,9 @@ import type { DeliveryContext } from "@svc-webhooks/core";
  * assert.deepEqual(keys, ["key"]);
  * ```
  */
-export function context(facts: Partial<DeliveryContext> = {}): DeliveryContext {
-  const type = facts.type ?? "email.sent";
-  const deliveryId = facts.deliveryId ?? "dlv_1";
+export function context(facts?: Partial<DeliveryContext>): DeliveryContext {
+  const type = facts?.type ?? "email.sent";
+  const deliveryId = facts?.deliveryId ?? "dlv_1";
   const body = new TextEncoder().encode(JSON.stringify({ type }));
   const defaults: DeliveryContext = {
     receivedAt: Date.UTC(2026, 0, 1),

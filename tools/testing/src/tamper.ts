@@ -254,17 +254,15 @@ export const tamper = {
     }),
 
   /** Pads the body with spaces to a size of `bytes`, unless it is larger already, and signs it. */
-  huge: (
-    delivery: SignedDelivery,
-    { bytes = 2_097_152, secret }: HugeOptions = {},
-  ): Promise<SignedDelivery> =>
-    signed(delivery, { secret }, (original) => {
-      const body = new Uint8Array(Math.max(bytes, original.length)).fill(0x20);
+  huge: (delivery: SignedDelivery, options?: HugeOptions): Promise<SignedDelivery> =>
+    signed(delivery, { secret: options?.secret }, (original) => {
+      const bytes = Math.max(options?.bytes ?? 2_097_152, original.length);
+      const body = new Uint8Array(bytes).fill(0x20);
       body.set(original);
       return body;
     }),
 
   /** Replaces the body with text that is not JSON, and signs it. */
-  notJson: (delivery: SignedDelivery, { secret }: SigningOptions = {}): Promise<SignedDelivery> =>
-    signed(delivery, { secret }, () => "not JSON"),
+  notJson: (delivery: SignedDelivery, options?: SigningOptions): Promise<SignedDelivery> =>
+    signed(delivery, { secret: options?.secret }, () => "not JSON"),
 } as const;
