@@ -32,3 +32,13 @@ describe.each(Object.entries(places))("redacts %s in linear time", (_place, reda
     expect(ratio).toBeLessThan(linearForFourfold);
   });
 });
+
+test("redacts a long name with combining marks in linear time", async () => {
+  const ratio = await fourfoldRatio((size) => {
+    const body = JSON.stringify({
+      [`a${"\u0301".repeat(size / 2)}${"\u0323".repeat(size / 2)}`]: 1,
+    });
+    return () => createRedactor({ key }).json(body);
+  });
+  expect(ratio).toBeLessThan(linearForFourfold);
+});

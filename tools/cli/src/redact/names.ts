@@ -25,9 +25,10 @@ const times: ReadonlySet<string> = new Set(
 /** The maximum length of a name that is looked up, in characters. For longer names, `spelled` would be slow. */
 const mostName = 64;
 
-const has = (names: ReadonlySet<string>, name: string): boolean =>
+/** Returns whether a set of names in the uniform spelling has a name. */
+export const isAmong = (names: ReadonlySet<string>, name: string): boolean =>
   name.length <= mostName && names.has(spelled(name));
 
-export const isStructural = (name: string): boolean => has(structural, name);
+export const isStructural = (name: string): boolean => isAmong(structural, name);
 
-export const isTime = (name: string): boolean => has(times, name);
+export const isTime = (name: string): boolean => isAmong(times, name);

@@ -2,11 +2,14 @@ import { randomBytes } from "node:crypto";
 import { noVocabulary, type Vocabulary } from "../drift/vocabulary.js";
 import { isFieldName, isTypeName } from "../lib/field-name.js";
 import { isJsonText, rewriteJson, type JsonToken } from "./json-text.js";
-import { isStructural, isTime, spelled } from "./names.js";
+import { isAmong, isStructural, isTime, spelled } from "./names.js";
 import { createSubstitutes, isMoment } from "./substitutes.js";
 
 export interface RedactorOptions {
-  /** Names whose values stay, with everything in them. `customerRef` matches `customer_ref` too. Default: none. */
+  /**
+   * Names whose values stay, with everything in them. A name of up to 64 characters, such as `customerRef`, matches
+   * other spellings too, such as `customer_ref`. Default: none.
+   */
   readonly keep?: readonly string[];
   /** The names and values that schemas declare. Default: none. */
   readonly vocabulary?: Vocabulary;
@@ -56,7 +59,7 @@ export function createRedactor({
   const chosen = new Set(keep.map(spelled));
   const counts = new Map<string, number>();
 
-  const keeps = (name: string) => chosen.has(spelled(name));
+  const keeps = (name: string) => keep.includes(name) || isAmong(chosen, name);
   const note = (name: string) => {
     const shown = isFieldName(name) ? name : "…";
     counts.set(shown, (counts.get(shown) ?? 0) + 1);
