@@ -1,10 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { createRedactor } from "../src/redact/redactor.js";
 
-function redacted(event: object): string {
-  const body = JSON.stringify(event);
-  return createRedactor({ key: new Uint8Array(32) }).json(body);
-}
+const key = new Uint8Array(32);
+
+const rewritten = (body: string): string => createRedactor({ key }).json(body);
+
+const redacted = (event: object): string => rewritten(JSON.stringify(event));
 
 /** Returns whether a redacted event still has a text. */
 const keeps = (event: object, text: string): boolean => redacted(event).includes(text);
@@ -72,6 +73,19 @@ describe("replaces", () => {
     expect(keeps({ data: { x } }, String(Math.abs(x)))).toBe(false);
   });
 
+  test.each(["1E5", "1e21", "-1e3", "1.0e7", "1e400", "1e-3", "1e4111111111111111"])(
+    "a number with an exponent: %s",
+    (text) => {
+      const after = rewritten(text);
+      expect(JSON.parse(after)).toEqual(expect.any(Number));
+      expect(after).not.toBe(text);
+    },
+  );
+
+  test("all but three digits of an exponent", () => {
+    expect(rewritten("[2e4111111111111111,0e4111,1e00]")).toBe("[1e411,0,1]");
+  });
+
   test.each([
     "4111\u20111111\u20111111\u20111111",
     "4111\u20131111\u20131111\u20131111",
@@ -110,5 +124,32 @@ describe("replaces, however many and long they are,", () => {
   test("a label that is too long for a name", () => {
     const name = `Zebulon Quux ${"data ".repeat(200)}`;
     expect(keeps({ fields: [{ name, value: "v" }] }, "Quux")).toBe(false);
+  });
+});
+
+test.each(["0", "1", "-1", "-0.0000", "1.00"])("%s stays", (text) => {
+  expect(rewritten(`[${text}]`)).toBe(`[${text}]`);
+});
+
+test("a name that --keep lists stays even if it is long", () => {
+  const event = { [`a_${"b".repeat(100)}`]: "Zebulon" };
+  const keep = Object.keys(event);
+  expect(createRedactor({ key, keep }).json(JSON.stringify(event))).toBe(JSON.stringify(event));
+});
+
+describe("in a form, replaces", () => {
+  test.each([
+    ["a text without =", "verysecretpassword", /^[a-z]{18}$/],
+    ["a part without =", "token=abc&alicesmith&note=", /^token=[a-z]{3}&[a-z]{10}&note=$/],
+    [
+      "the texts of JSON in a part without =",
+      '{"name":"verysecret"}&a=',
+      /^%7B%22name%22%3A%22[a-z]{10}%22%7D&a=$/,
+    ],
+    ["an encoded part without =", "%61lice+smith", /^[a-z]{5}\+[a-z]{5}$/],
+  ])("%s", (_what, text, after) => {
+    const form = createRedactor({ key }).form(text);
+    expect(form).toMatch(after);
+    expect(form).not.toMatch(/verysecret|alice|smith/);
   });
 });

@@ -26,11 +26,12 @@ export function bodyTextOf(headers: HeaderList, body: Uint8Array): BodyText | st
   const start = all.startsWith("\ufeff") ? "\ufeff" : "";
   const text = all.slice(start.length);
   if (text === "") return { start, text, syntax: "empty" };
+  // JSON may have the content type of a form, which is curl's default.
+  if (jsonIn(text) !== undefined) return { start, text, syntax: "json" };
   const type = headerOf(headers, "content-type") ?? "";
-  if (/^\s*application\/x-www-form-urlencoded\b/i.test(type))
-    return { start, text, syntax: "form" };
-  if (jsonIn(text) === undefined) return "Its body is neither JSON nor an HTML form.";
-  return { start, text, syntax: "json" };
+  return /^\s*application\/x-www-form-urlencoded\b/i.test(type)
+    ? { start, text, syntax: "form" }
+    : "Its body is neither JSON nor an HTML form.";
 }
 
 /**

@@ -35,7 +35,7 @@ export interface Redactor {
    * @throws SyntaxError if the text is not JSON
    */
   readonly json: (text: string, ids?: ReadonlySet<string>) => string;
-  /** Rewrites `application/x-www-form-urlencoded` text. */
+  /** Rewrites `application/x-www-form-urlencoded` text. A part without `=` counts as a value. */
   readonly form: (text: string, ids?: ReadonlySet<string>) => string;
   /** Replaces a text. */
   readonly text: (text: string) => string;
@@ -119,10 +119,16 @@ export function createRedactor({
     });
   }
 
-  const formValue = (name: string, value: string, ids: ReadonlySet<string>): string => {
-    if (!keeps(name)) return valueOf(name, value, ids, 0);
-    note(name);
-    return value;
+  const formPart = (part: string, ids: ReadonlySet<string>): string => {
+    const [[name, value] = ["", ""]] = Array.from(new URLSearchParams(`&${part}`));
+    if (!part.includes("="))
+      return new URLSearchParams({ "": valueOf(undefined, name, ids, 0) }).toString().slice(1);
+    const isKept = keeps(name);
+    if (isKept) note(name);
+    const isField = isKept || isKnownName(name) || isFieldName(name);
+    return new URLSearchParams({
+      [isField ? name : substitutes.entry(name)]: isKept ? value : valueOf(name, value, ids, 0),
+    }).toString();
   };
 
   return {
@@ -131,12 +137,10 @@ export function createRedactor({
       return json(text, ids, 0);
     },
     form: (text, ids = new Set()) =>
-      new URLSearchParams(
-        Array.from(new URLSearchParams(text), ([name, value]): [string, string] => [
-          keeps(name) || isKnownName(name) || isFieldName(name) ? name : substitutes.entry(name),
-          formValue(name, value, ids),
-        ]),
-      ).toString(),
+      text
+        .split("&")
+        .map((part) => part && formPart(part, ids))
+        .join("&"),
     text: substitutes.text,
     keeps,
     note,

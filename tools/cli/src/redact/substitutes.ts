@@ -8,8 +8,8 @@ export interface Substitutes {
   /** Replaces the name of an entry in a map. A short name gets longer, so that two names hardly ever become equal. */
   readonly entry: (value: string) => string;
   /**
-   * Replaces the digits of a number. Its integer part does not grow, so that a schema's upper limit still holds. 0 and
-   * 1 stay, because they may be flags.
+   * Replaces the digits of a number, except the first three of its exponent. Its integer part does not grow, so that a
+   * schema's upper limit still holds. 0 and 1 stay, because they may be flags.
    */
   readonly number: (value: string) => string;
 }
@@ -104,12 +104,17 @@ export function createSubstitutes(key: Uint8Array): Substitutes {
         : `entry-${String(bytes(value, 6).readUIntBE(0, 6)).padStart(15, "0")}`,
     number(value) {
       const [, sign = "", integer = "", fraction = "", exponent = ""] =
-        /^(-?)(\d+)(\.\d+)?(\D.*)?$/.exec(value) ?? [];
-      const isFlag = /^[01]$/.test(integer) && !/[1-9]/.test(fraction);
-      if (isFlag) return value;
+        /^(-?)(\d+)(\.\d+)?(e[+-]?\d{1,3})?/i.exec(value) ?? [];
+      const isZeroOrOne = /^[01]$/.test(integer) && !/[1-9]/.test(fraction);
+      if (isZeroOrOne && (integer === "0" || !/[1-9]/.test(exponent)))
+        return sign + integer + fraction;
+      const mantissa = (stream: Buffer) =>
+        isZeroOrOne
+          ? `0.${1 + (stream.readUInt8() % 9)}`
+          : integerLike(integer, stream) + fractionLike(fraction, stream);
       return different(
         value,
-        (stream) => sign + integerLike(integer, stream) + fractionLike(fraction, stream) + exponent,
+        (stream) => sign + mantissa(stream) + exponent,
         (substitute) => substitute !== value,
       );
     },
