@@ -281,6 +281,46 @@ describe("with the schemas of a module", () => {
     expect(shown(drift)).toEqual(["changed m{} 1/1"]);
   });
 
+  const patternProperties = (pattern: string) => `
+    const validate = (value) => ({ value });
+    const properties = { type: {} };
+    const patternProperties = { [${JSON.stringify(pattern)}]: { type: "string" } };
+    const input = () => ({ type: "object", properties, patternProperties });
+    const standard = { version: 1, vendor: "test", validate, jsonSchema: { input } };
+    export const a = { "~standard": standard };`;
+
+  test("a pattern may be one that only works without the flag u", async () => {
+    const module = moduleWith(patternProperties(String.raw`^[\w-.]+$`));
+    const { drift } = await driftOf([await eventFile({ type: "a", m: 1 }), "--schemas", module]);
+    expect(shown(drift)).toEqual(["changed {} 1/1"]);
+  });
+
+  test("a pattern that is not a regular expression is wrong usage", async () => {
+    const module = moduleWith(patternProperties("^(S_"));
+    const file = await eventFile({ type: "a", m: 1 });
+    const { code, stderr } = await cli(["drift", file, "--schemas", module]);
+    expect(code).toBe(2);
+    expect(stderr).toContain(`--schemas ${module} has the pattern "^(S_"`);
+  });
+
+  test.each([
+    ["without a JSON Schema", "value"],
+    ["that fails to validate it", "JSON.parse(JSON.stringify(value))"],
+  ])("an event that is nested too deeply for a schema %s is skipped", async (_what, output) => {
+    const module = moduleWith(
+      `export const a = { "~standard": { version: 1, vendor: "test", validate: (value) => ({ value: ${output} }) } };`,
+    );
+    const body = `{"type":"a","x":${'{"a":'.repeat(20_000)}1${"}".repeat(20_002)}`.slice(0, -1);
+    const file = await captureFile({ body }, { body: '{"type":"a"}' });
+    expect(await driftOf([file, "--schemas", module])).toMatchObject({
+      code: 0,
+      deliveries: 1,
+      skipped: 1,
+    });
+    const { stderr } = await cli(["drift", file, "--schemas", module]);
+    expect(stderr).toMatch(/nested too deeply/);
+  });
+
   test.each([
     ["a module that does not exist", 2, "/no/module.mjs", /does not exist\. .*createReceiver/],
     [

@@ -145,10 +145,10 @@ test("drift reports nothing for a fixture of an event without drift", async () =
   const compare = comparisonWith(invoice, false);
   await fc.assert(
     fc.asyncProperty(invoices, key, async (event, bytes) => {
-      expect((await compare(event)).differences).toEqual([]);
+      expect((await compare(event))?.differences).toEqual([]);
       const redactor = createRedactor({ key: bytes, vocabulary });
       const after: unknown = JSON.parse(redactor.json(JSON.stringify(event)));
-      expect((await compare(after)).differences).toEqual([]);
+      expect((await compare(after))?.differences).toEqual([]);
       expect(after).not.toMatchObject({ email: event.email });
     }),
     { numRuns: 300 },

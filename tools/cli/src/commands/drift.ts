@@ -2,6 +2,7 @@ import type { Sender } from "@svc-webhooks/schemes/senders";
 import { command, type Context } from "../command.js";
 import { UsageError } from "../errors.js";
 import { comparisonWith, type Comparison } from "../drift/compare.js";
+import { InvalidPattern } from "../drift/json-schema.js";
 import { createReport, type Row } from "../drift/report.js";
 import { schemasOf } from "../drift/schemas.js";
 import { useCaptureFile, type Captured } from "../lib/capture.js";
@@ -53,25 +54,33 @@ export const drift = command({
           counts.skipped += 1;
           continue;
         }
-        counts.deliveries += 1;
         const { type, event } = delivery;
-        report.addType(type);
         const schema = type === undefined ? undefined : schemas.byType.get(type);
         if (type === undefined || schema === undefined) {
+          counts.deliveries += 1;
+          report.addType(type);
           report.addUnknown(type);
           continue;
         }
         const compare = comparisons.get(type) ?? comparisonWith(schema, schemas.areFieldsExpected);
         comparisons.set(type, compare);
-        const { differences, isChecked } = await compare(event);
-        report.add(type, differences);
-        if (!isChecked) unchecked.add(type);
+        const compared = await compare(event).catch((error: unknown) => {
+          throw error instanceof InvalidPattern ? wrongPattern(error, values.schemas) : error;
+        });
+        if (!compared) {
+          counts.skipped += 1;
+          continue;
+        }
+        counts.deliveries += 1;
+        report.addType(type);
+        report.add(type, compared.differences);
+        if (!compared.isChecked) unchecked.add(type);
       }
     }
     context.signal.throwIfAborted();
     if (counts.deliveries === 0) {
       throw new UsageError(
-        "The files contain no genuine request whose body is a JSON object.",
+        "The files contain no genuine request whose body is a JSON object that is not nested too deeply.",
         useCaptureFile,
       );
     }
@@ -82,7 +91,7 @@ export const drift = command({
     );
     if (!context.json && counts.skipped > 0) {
       note(
-        `Requests that were skipped, because they are not genuine or their body is not a JSON object: ${counts.skipped}.`,
+        `Requests that were skipped, because they are not genuine, or their body is nested too deeply or not a JSON object: ${counts.skipped}.`,
       );
     }
     if (!context.json && unchecked.size > 0) {
@@ -93,6 +102,12 @@ export const drift = command({
     return rows.length > 0 ? 1 : 0;
   },
 });
+
+const wrongPattern = ({ message }: InvalidPattern, file: string | undefined) =>
+  new UsageError(
+    `--schemas ${file} has the pattern ${JSON.stringify(message)}, which is not a regular expression.`,
+    "Correct the pattern in patternProperties of its JSON Schema.",
+  );
 
 function linesOf(rows: readonly Row[], deliveries: number, { stdout }: Pick<Context, "stdout">) {
   if (rows.length === 0) return [[paint("green", "No drift"), ` in ${deliveries} deliveries.`]];

@@ -15,8 +15,8 @@ export interface Compared {
   readonly isChecked: boolean;
 }
 
-/** Compares an event with one schema. */
-export type Comparison = (event: unknown) => Promise<Compared>;
+/** Compares an event with one schema. Resolves to undefined if the event is nested too deeply. */
+export type Comparison = (event: unknown) => Promise<Compared | undefined>;
 
 /**
  * Returns a function that compares events with a schema. It uses the issues that the schema reports, and its JSON
@@ -26,7 +26,7 @@ export type Comparison = (event: unknown) => Promise<Compared>;
  */
 export function comparisonWith(schema: StandardSchemaV1, areFieldsExpected: boolean): Comparison {
   const described = jsonSchemaOf(schema);
-  return async (event) => {
+  const compare = async (event: unknown): Promise<Compared> => {
     const structure = described
       ? [
           ...differencesOf(event, described),
@@ -39,25 +39,40 @@ export function comparisonWith(schema: StandardSchemaV1, areFieldsExpected: bool
     const result = await schema["~standard"].validate(event);
     const issues = (result.issues ?? []).flatMap((issue) => ofIssue(issue, event, described));
     const left = result.issues || described ? [] : leftOut(event, result.value);
-    const known = new Set<string>();
-    const differences = [...structure, ...issues, ...left].filter(({ path }) => {
-      const key = path.reduce((around, name) => `${around}${JSON.stringify(name)},`, "");
-      const isNew = !known.has(key) && !isWithin(path, known);
-      known.add(key);
-      return isNew;
-    });
+    const isFirst = createPaths();
+    const differences = [...structure, ...issues, ...left].filter(({ path }) => isFirst(path));
     const isChecked = described !== undefined || (await leavesOutOrRefuses(schema, event));
     return { differences, isChecked };
   };
+  return (event) =>
+    compare(event).catch((error: unknown) => {
+      if (error instanceof RangeError && /call stack/i.test(error.message)) return undefined;
+      throw error;
+    });
 }
 
-/** Returns whether `others` has this path or a parent of it. Its paths are names as JSON, each followed by a comma. */
-function isWithin(path: readonly string[], others: ReadonlySet<string>): boolean {
-  let around = "";
-  return path.some((name) => {
-    around += `${JSON.stringify(name)},`;
-    return others.has(around);
-  });
+interface PathNode {
+  readonly below: Map<string, PathNode>;
+  isPath: boolean;
+}
+
+const createNode = (): PathNode => ({ below: new Map(), isPath: false });
+
+/** Returns a function that returns whether it has not had a path before, nor a parent of it other than the root. */
+function createPaths(): (path: readonly string[]) => boolean {
+  const root = createNode();
+  return (path) => {
+    let node = root;
+    for (const name of path) {
+      const next = node.below.get(name) ?? createNode();
+      node.below.set(name, next);
+      node = next;
+      if (node.isPath) return false;
+    }
+    const isFirst = !node.isPath;
+    node.isPath = true;
+    return isFirst;
+  };
 }
 
 /** The members that zod (`keys`), valibot and arktype (`expected`) add to an issue about an undeclared field. */

@@ -35,10 +35,37 @@ export interface Difference {
 export const typeOf = (value: unknown): string =>
   value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
 
-/** Returns the differences between a value and a schema. */
-export function differencesOf(value: unknown, root: JsonSchema): readonly Difference[] {
-  return compare(value, root, [], createResolver(root));
+/** The differences in a value: its own one, or those in its parts, each with the name that leads to the part. */
+interface Result {
+  readonly own?: Omit<Difference, "path">;
+  readonly parts: readonly (readonly [name: string, part: Result])[];
+  /** The sum of the weights of the differences. A changed value weighs more than many new or missing fields. */
+  readonly weight: number;
 }
+
+const same: Result = { parts: [], weight: 0 };
+
+const ownDifference = (own: Omit<Difference, "path">, weight: number): Result => ({
+  own,
+  parts: [],
+  weight,
+});
+
+const withParts = (all: Result["parts"]): Result => ({
+  parts: all.filter(([, { weight }]) => weight > 0),
+  weight: all.reduce((sum, [, { weight }]) => sum + weight, 0),
+});
+
+const listed = ({ own, parts }: Result, path: readonly string[]): readonly Difference[] =>
+  own ? [{ ...own, path }] : parts.flatMap(([name, part]) => listed(part, [...path, name]));
+
+/**
+ * Returns the differences between a value and a schema.
+ *
+ * @param value must be the result of `JSON.parse`, or have each object and list in one place only
+ */
+export const differencesOf = (value: unknown, root: JsonSchema): readonly Difference[] =>
+  listed(createComparison(createResolver(root))(value, root, 0), []);
 
 export type Resolve = (schema: JsonSchema) => JsonSchema;
 
@@ -76,49 +103,49 @@ const combined = (schema: JsonSchema, base: JsonSchema): JsonSchema => ({
   required: [...(schema.required ?? []), ...(base.required ?? [])],
 });
 
-function compare(
-  value: unknown,
-  declaration: JsonSchema | boolean,
-  path: readonly string[],
-  resolve: Resolve,
-): readonly Difference[] {
-  if (typeof declaration === "boolean") return [];
-  const schema = resolve(declaration);
-  const branches = schema.anyOf ?? schema.oneOf;
-  if (branches) {
-    const { anyOf: _anyOf, oneOf: _oneOf, ...rest } = schema;
-    const results = branches.map((branch) =>
-      compare(value, combined(resolve(branch), rest), path, resolve),
-    );
-    return closest(results);
-  }
-  const types = schema.type === undefined ? [] : [schema.type].flat();
-  const valueType = typeOf(value);
-  if (types.length > 0 && !types.some((type) => isOfType(value, type))) {
-    return [{ change: "changed", path, expected: types.join(" or "), found: valueType }];
-  }
-  const allowed = schema.enum ?? ("const" in schema ? [schema.const] : undefined);
-  if (allowed && !allowed.some((choice) => JSON.stringify(choice) === JSON.stringify(value))) {
-    const expected =
-      allowed.length === 1 ? "the declared value" : `one of ${allowed.length} values`;
-    return [{ change: "changed", path, expected, found: `another ${valueType}` }];
-  }
-  if (Array.isArray(value)) return ofItems(value, schema, path, resolve);
-  if (valueType === "object") return ofFields(value as object, schema, path, resolve);
-  return [];
-}
+type Compare = (value: unknown, declaration: JsonSchema | boolean, depth: number) => Result;
 
-/**
- * Returns the differences of the branch that fits best. A changed value weighs more than many new or missing fields,
- * especially near the root.
- */
-function closest(results: readonly (readonly Difference[])[]): readonly Difference[] {
-  const weight = (differences: readonly Difference[]) =>
-    differences.reduce(
-      (sum, { change, path }) => sum + (change === "changed" ? 1_000 / (path.length + 1) : 1),
-      0,
-    );
-  return results.toSorted((left, right) => weight(left) - weight(right))[0] ?? [];
+function createComparison(resolve: Resolve): Compare {
+  /** The results by schema and value, because the branches of a recursive union have the same schemas for parts. */
+  const known = new Map<JsonSchema, Map<unknown, Result>>();
+
+  const compareResolved = (value: unknown, schema: JsonSchema, depth: number): Result => {
+    const branches = schema.anyOf ?? schema.oneOf;
+    if (branches) {
+      const { anyOf: _anyOf, oneOf: _oneOf, ...rest } = schema;
+      const results = branches.map((branch) =>
+        compareResolved(value, combined(resolve(branch), rest), depth),
+      );
+      // The branch that fits best.
+      return results.toSorted((left, right) => left.weight - right.weight)[0] ?? same;
+    }
+    const changed = (expected: string, found: string) =>
+      ownDifference({ change: "changed", expected, found }, 1_000 / (depth + 1));
+    const types = schema.type === undefined ? [] : [schema.type].flat();
+    const valueType = typeOf(value);
+    if (types.length > 0 && !types.some((type) => isOfType(value, type)))
+      return changed(types.join(" or "), valueType);
+    const allowed = schema.enum ?? ("const" in schema ? [schema.const] : undefined);
+    if (allowed && !allowed.some((choice) => JSON.stringify(choice) === JSON.stringify(value))) {
+      const expected =
+        allowed.length === 1 ? "the declared value" : `one of ${allowed.length} values`;
+      return changed(expected, `another ${valueType}`);
+    }
+    if (Array.isArray(value)) return ofItems(value, schema, depth, compare);
+    return valueType === "object" ? ofFields(value as object, schema, depth, compare) : same;
+  };
+
+  const compare: Compare = (value, declaration, depth) => {
+    if (typeof declaration === "boolean") return same;
+    // A text or a number may occur at several depths.
+    if (Object(value) !== value) return compareResolved(value, resolve(declaration), depth);
+    const results = known.get(declaration) ?? new Map<unknown, Result>();
+    known.set(declaration, results);
+    const result = results.get(value) ?? compareResolved(value, resolve(declaration), depth);
+    results.set(value, result);
+    return result;
+  };
+  return compare;
 }
 
 const isOfType = (value: unknown, type: string): boolean =>
@@ -127,33 +154,28 @@ const isOfType = (value: unknown, type: string): boolean =>
 const ofItems = (
   list: readonly unknown[],
   { items = true, prefixItems = [] }: JsonSchema,
-  path: readonly string[],
-  resolve: Resolve,
-): readonly Difference[] =>
-  list.flatMap((item, index) =>
-    compare(item, prefixItems[index] ?? items, [...path, "[]"], resolve),
+  depth: number,
+  compare: Compare,
+): Result =>
+  withParts(
+    list.map((item, index) => ["[]", compare(item, prefixItems[index] ?? items, depth + 1)]),
   );
 
-function ofFields(
-  value: object,
-  schema: JsonSchema,
-  path: readonly string[],
-  resolve: Resolve,
-): readonly Difference[] {
+function ofFields(value: object, schema: JsonSchema, depth: number, compare: Compare): Result {
   const { properties, additionalProperties, required = [] } = schema;
   const missing = required
     .filter((name) => !Object.hasOwn(value, name))
-    .map((name): Difference => ({ change: "missing", path: [...path, name] }));
-  const fields = Object.entries(value).flatMap(([name, field]): readonly Difference[] => {
+    .map((name) => [name, ownDifference({ change: "missing" }, 1)] as const);
+  const fields = Object.entries(value).map(([name, field]): readonly [string, Result] => {
     const own = properties && Object.hasOwn(properties, name) ? properties[name] : undefined;
-    if (own !== undefined) return compare(field, own, [...path, name], resolve);
+    if (own !== undefined) return [name, compare(field, own, depth + 1)];
     const entry = entrySchemaOf(schema, name);
-    if (entry !== undefined) return compare(field, entry, [...path, "{}"], resolve);
+    if (entry !== undefined) return ["{}", compare(field, entry, depth + 1)];
     // Reports no new fields in an object without declared fields, because it is probably a map, whose names are data.
-    if (properties === undefined && additionalProperties !== false) return [];
-    return [{ change: "new", path: [...path, name], found: typeOf(field) }];
+    const isMap = properties === undefined && additionalProperties !== false;
+    return [name, isMap ? same : ownDifference({ change: "new", found: typeOf(field) }, 1)];
   });
-  return [...missing, ...fields];
+  return withParts([...missing, ...fields]);
 }
 
 /** Returns the schema of the entry `name` of a map, or undefined if the map describes no such entry. */
@@ -162,11 +184,25 @@ function entrySchemaOf(
   name: string,
 ): JsonSchema | undefined {
   const patterns = Object.entries(patternProperties);
-  const pattern = patterns.find(([source]) => new RegExp(source, "u").test(name));
+  const pattern = patterns.find(([source]) => matches(source, name));
   if (pattern) return pattern[1];
   const isDescribed =
     typeof additionalProperties === "object" && Object.keys(additionalProperties).length > 0;
   return isDescribed ? additionalProperties : undefined;
+}
+
+/** The pattern of a JSON Schema that is not a regular expression. */
+export class InvalidPattern extends Error {}
+
+/** @throws InvalidPattern if the pattern is not a regular expression */
+function matches(pattern: string, name: string): boolean {
+  // Some patterns are valid only without the flag, such as `[\w-.]`.
+  for (const flags of ["u", ""]) {
+    try {
+      return new RegExp(pattern, flags).test(name);
+    } catch {}
+  }
+  throw new InvalidPattern(pattern);
 }
 
 /** Returns the paths of the declared fields that objects in the value lack. Skips lists, `anyOf` and `oneOf`. */
@@ -202,7 +238,8 @@ export function pathIn(root: JsonSchema, path: readonly string[]): readonly stri
       typeof itemSchema === "object" ? [itemSchema, ...prefixItems] : prefixItems,
     );
     const entries = all.flatMap((schema) => entrySchemaOf(schema, name) ?? []);
-    candidates = name === "[]" ? items : own.length > 0 ? own : entries;
+    // Drops repeated schemas, because the branches of a recursive union would double them with each name.
+    candidates = Array.from(new Set(name === "[]" ? items : own.length > 0 ? own : entries));
     return name !== "[]" && own.length === 0 && entries.length > 0 ? "{}" : name;
   });
 }
