@@ -45,7 +45,7 @@ const responding = (status: number) => `
 
 test.each([
   [401, ["--secret-env=SIGNING_SECRET"], /401\. .*signed with the secret in SIGNING_SECRET .*let/],
-  [403, [], /403\. The deliveries are not signed: .*--secret-env SVC_WEBHOOK_SECRET/],
+  [403, [], /403\. The deliveries are not signed\. .*--secret-env SVC_WEBHOOK_SECRET/],
   [500, [], /Run the server alone/],
 ])("an undisturbed %d is explained, with the last lines", async (status, args, text) => {
   for (const more of [[], ["--list"]]) {
