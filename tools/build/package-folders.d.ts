@@ -1,13 +1,13 @@
 /** The folders of all packages, relative to the root, such as `packages/core`. */
 export declare const packageFolders: readonly string[];
 
-interface FolderPackage<Manifest> {
+interface FolderPackage {
   readonly folder: string;
-  readonly manifest: Manifest;
+  readonly manifest: unknown;
 }
 
 /** All packages, each with its folder and its manifest. */
-export declare const packages: readonly FolderPackage<unknown>[];
+export declare const packages: readonly FolderPackage[];
 
 /** The packages that users install. */
-export declare const publicPackages: readonly FolderPackage<unknown>[];
+export declare const publicPackages: readonly FolderPackage[];

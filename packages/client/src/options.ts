@@ -64,8 +64,8 @@ export interface RequestOptions {
 /** The last argument of operations that may carry an idempotency key. */
 export interface KeyedRequestOptions extends RequestOptions {
   /**
-   * Identifies the logical request: as long as the service keeps the key (assumed: 24 hours), a repetition has no further
-   * effect, and using the same key with another body causes a 409 `idempotency_conflict`. Printable ASCII text.
+   * Identifies the logical request: as long as the service keeps the key (assumed: 24 hours), a repetition has no
+   * further effect, and using the same key with another body causes a 409 `idempotency_conflict`. Printable ASCII text.
    * Default: `emails.send` generates a random one for all its attempts, `request` none.
    */
   readonly idempotencyKey?: string | undefined;

@@ -68,8 +68,8 @@ export interface ReleaseOptions {
 }
 
 /**
- * The operations that an inbox offers to operators. `id` is the queue's own id of a job. If a call
- * to the queue's server gets no reply within 10 s, the method (with `list`, the iteration) rejects with a `WebhookError`
+ * The operations that an inbox offers to operators. `id` is the queue's own id of a job. If a call to the queue's
+ * server gets no reply within 10 s, the method (with `list`, the iteration) rejects with a `WebhookError`
  * `queue_unavailable`.
  */
 export interface InboxAdmin {
