@@ -35,7 +35,7 @@ export interface ObservedReceiver {
 }
 
 /** The longest deadlines: a busy machine may be late with a reply, which is no fault. */
-const patient = { claim: 10_000, complete: 10_000, release: 10_000, extend: 10_000 };
+export const patient = { claim: 10_000, complete: 10_000, release: 10_000, extend: 10_000 };
 
 /**
  * Returns a receiver that records its reports, lines and errors. By default, it handles every event, and in real time it

@@ -44,7 +44,7 @@ describeWithPostgres("the server", () => {
       );
       expect(await written).toEqual([{ point: "written" }, undefined]);
       child.kill("SIGTERM");
-      child.on("message", () => child.send("continue"));
+      child.on("message", () => child.send("continue", () => {}));
       child.send("continue");
       const response = await responded;
       expect([response.status, await response.json()]).toEqual([200, { status: "processed" }]);

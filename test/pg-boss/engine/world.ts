@@ -9,6 +9,7 @@ import {
 import { migrate, postgresStore, type PostgresStore } from "@svc-webhooks/postgres";
 import { eventBody, secret, signed } from "@svc-webhooks/kit/deliveries";
 import type { PostgresServer } from "@svc-webhooks/kit/postgres-server";
+import { patient } from "@svc-webhooks/kit/receivers";
 import { Pool, type PoolClient } from "pg";
 import { onTestFinished } from "vitest";
 import { bossOf, type TestBoss } from "./boss.js";
@@ -55,6 +56,7 @@ export async function worldOf(
     secret,
     name: queue,
     store,
+    storeTimeouts: patient,
     log: () => {},
     on: { "*": inbox(run) },
     ...ofReceiver,
