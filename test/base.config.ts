@@ -23,7 +23,9 @@ export default defineConfig({
       new SkippedReporter(),
       new ResultsReporter(),
     ],
-    setupFiles: [fileURLToPath(new URL("ci/processor-time.ts", import.meta.url))],
+    setupFiles: ["processor-time", "fixed-seed"].map((name) =>
+      fileURLToPath(new URL(`ci/${name}.ts`, import.meta.url)),
+    ),
     globalSetup: [fileURLToPath(new URL("kit/run-folder.ts", import.meta.url))],
     // The limit ends tests that hang, and no others: they must pass on a busy machine.
     testTimeout: 600_000,
