@@ -1,7 +1,5 @@
 import type { Delivery, ForgetTarget, StoredDelivery } from "./delivery.js";
 import type { EventSchemas, HandlerKey } from "./events.js";
-import { isPromise } from "./lib/maybe-promise.js";
-import { describe } from "./lib/text.js";
 import type {
   DedupeBy,
   InferredOptions,
@@ -14,8 +12,8 @@ import { answer, type Outcome } from "./outcome.js";
 import { admit } from "./pipeline/admit.js";
 import { claim } from "./pipeline/claim.js";
 import { decode } from "./pipeline/decode.js";
-import { DeliveryState } from "./pipeline/delivery-state.js";
-import { endWith, type Ending } from "./pipeline/ending.js";
+import { DeliveryState, type RunStage } from "./pipeline/delivery-state.js";
+import { drive } from "./pipeline/drive.js";
 import { forget } from "./operators/forget.js";
 import { peek } from "./operators/peek.js";
 import { trackWork } from "./pipeline/pending-work.js";
@@ -23,7 +21,6 @@ import { restore } from "./pipeline/restore.js";
 import { route } from "./pipeline/route.js";
 import { run } from "./pipeline/run.js";
 import { verify } from "./pipeline/verify.js";
-import type { Stage } from "./report.js";
 import { resolveOptions } from "./setup/config.js";
 import type { MaybePromise, RecordState } from "./store.js";
 import { toDelivery, toResponse } from "./web.js";
@@ -93,11 +90,6 @@ export interface Receiver {
   readonly drain: (options: { readonly deadlineMs: number }) => Promise<number>;
 }
 
-interface RunStage {
-  readonly name: Stage;
-  readonly run: (state: DeliveryState) => MaybePromise<Ending | undefined>;
-}
-
 /**
  * The stages, in order. Each one adds to the state or ends the delivery. The seventh stage is `answer()`, which
  * adapters call.
@@ -112,27 +104,21 @@ const stages: readonly RunStage[] = [
 ];
 
 /**
- * Returns a delivery's stages. If the delivery is resumed, `restore` replaces the first two stages, which the delivery
- * passed before it was stored.
+ * Returns the stages of a resumed delivery: `restore` replaces the first two, which the delivery passed before it was
+ * stored.
  */
-const stagesOf = ({ isResumed }: DeliveryState): readonly RunStage[] =>
-  isResumed ? [{ name: "admit", run: restore }, ...stages.slice(2)] : stages;
+const resumedStages = (): readonly RunStage[] => [
+  { name: "admit", run: restore },
+  ...stages.slice(2),
+];
 
-async function runStages(state: DeliveryState): Promise<Outcome> {
-  let ending: Ending | undefined;
-  try {
-    for (const stage of stagesOf(state)) {
-      const result = stage.run(state);
-      ending = isPromise(result) ? await result : result;
-      state.lap(stage.name);
-      if (ending) break;
-    }
-  } catch (error) {
-    ending = endWith("internal_error", describe(error));
-  }
-  // The cast is safe, because the last stage, `run`, always returns an ending.
-  return state.end("answered", ending as Ending);
-}
+/**
+ * The key of the property of `receive` that adapters may call instead: it returns an outcome without a promise if the
+ * delivery waits for nothing. It belongs to the function and not to the receiver, so that a function that wraps
+ * `receive` is never bypassed. Registered globally, because an application may load the core both as ESM and as
+ * CommonJS.
+ */
+const directKey = Symbol.for("svc-webhooks.direct");
 
 /**
  * Builds a receiver. It starts no timer, generates no random number, and calls neither your handlers, your `secret`
@@ -168,8 +154,11 @@ export function createReceiver<
   // `Events` and `Keys` only type the handlers' parameters, so the cast drops them.
   const config = resolveOptions(options as ReceiverOptions<EventSchemas>);
   const pending = trackWork(config.clock, config.maxConcurrent);
+  const receiveNow = (delivery: Delivery, callOptions?: ReceiveOptions): MaybePromise<Outcome> =>
+    drive(new DeliveryState(config, stages, delivery, pending, false, callOptions));
   const receive: Receiver["receive"] = (delivery, callOptions) =>
-    runStages(new DeliveryState(config, delivery, pending, false, callOptions));
+    Promise.resolve(receiveNow(delivery, callOptions));
+  Object.defineProperty(receive, directKey, { value: receiveNow });
 
   return {
     receive,
@@ -179,7 +168,9 @@ export function createReceiver<
     forget: async (target) => forget(config, target),
     peek: async (targets) => peek(config, targets),
     resume: (delivery, callOptions) =>
-      runStages(new DeliveryState(config, delivery, pending, true, callOptions)),
+      Promise.resolve(
+        drive(new DeliveryState(config, resumedStages(), delivery, pending, true, callOptions)),
+      ),
     drain: pending.drain,
   };
 }

@@ -88,9 +88,8 @@ export function readBody(
 }
 
 /**
- * Reads the stream with raw-body, which receives a guard instead of the request. Without the guard, raw-body would keep
- * every chunk in a list (1,000,000 one-byte chunks took 400 MiB), throw in its `end` listener if a chunk was text, and
- * never settle if the request was closed early.
+ * Reads the stream. A body that arrives as one chunk, as most small ones do, is that chunk; any other is passed on to
+ * raw-body.
  */
 function readStream(
   request: IncomingMessage,
@@ -98,6 +97,83 @@ function readStream(
   reading: Reading,
 ): Promise<Uint8Array> {
   if (request.readableEncoding) throw new BodyError("body_unavailable", notBytes(""));
+  return new Promise((resolve, reject) => {
+    let whole: Uint8Array | undefined;
+    let joined: ChunkReader | undefined;
+    let isOpen = true;
+    const settle = (error: unknown, bytes?: Uint8Array) => {
+      isOpen = false;
+      whole = joined = undefined;
+      if (bytes) return resolve(bytes);
+      // The rest is read and discarded; otherwise the connection could not be reused.
+      request.off("data", take);
+      reject(error);
+    };
+    const abort = () => {
+      if (isOpen) settle(new BodyError("aborted"));
+    };
+    const take = (chunk: unknown) => {
+      if (!isOpen) return;
+      if (!joined && !whole && isWholeBody(request, chunk, limit)) {
+        whole = chunk;
+        return;
+      }
+      joined ??= joinChunks(limit, settle);
+      // The body is longer than it declared.
+      if (whole) joined.take(whole);
+      whole = undefined;
+      joined.take(chunk);
+    };
+    const end = () => {
+      if (!isOpen) return;
+      // A `node:http2` request emits `end` even if its stream is reset, but the body is not complete then.
+      if ((request as TouchedRequest).aborted) return abort();
+      if (whole) settle(undefined, whole);
+      else (joined ?? joinChunks(limit, settle)).end();
+    };
+    reading.stop = abort;
+    // `once` would create a wrapper for each listener, and is not needed: no listener has an effect after the end.
+    request.on("data", take);
+    request.on("end", end);
+    request.on("error", abort);
+    request.on("close", abort);
+    // Middleware may have paused the request, so it is resumed explicitly.
+    request.resume();
+  });
+}
+
+/** The unused bytes that a chunk may keep in memory with it: chunks are views of read buffers of up to 64 KiB. */
+const mostUnused = 8_192;
+
+/** Returns whether a chunk is a whole body that nothing else can change and that keeps little else in memory. */
+function isWholeBody(request: IncomingMessage, chunk: unknown, limit: number): chunk is Uint8Array {
+  // The cast is needed because the request may come from other code than `node:http`.
+  const headers = request.headers as IncomingMessage["headers"] | undefined;
+  return (
+    isBytes(chunk) &&
+    chunk.length === Number(headers?.["content-length"]) &&
+    chunk.length <= limit &&
+    chunk.buffer.byteLength <= chunk.length + mostUnused &&
+    request.listenerCount("data") === 1 &&
+    request.listenerCount("readable") === 0
+  );
+}
+
+/** Reads a body from its chunks. */
+interface ChunkReader {
+  readonly take: (chunk: unknown) => void;
+  readonly end: () => void;
+}
+
+/**
+ * Joins chunks with raw-body, which reads a guard instead of the request. Without the guard, raw-body would keep every
+ * chunk in a list (1,000,000 one-byte chunks took 400 MiB), throw in its `end` listener if a chunk was text, and never
+ * settle if the request was closed early.
+ */
+function joinChunks(
+  limit: number,
+  settle: (error: unknown, bytes?: Uint8Array) => void,
+): ChunkReader {
   // raw-body adds its listeners to the guard immediately, and removes them before it settles. After that, the guard
   // forwards nothing.
   const listeners: Record<string, ((value?: unknown) => void) | undefined> = {};
@@ -107,44 +183,30 @@ function readStream(
     unpipe() {},
   };
   const fail = (error: unknown) => listeners["error"]?.(error);
-  const abort = () => {
-    if (listeners["error"]) fail(new BodyError("aborted"));
-  };
-  reading.stop = abort;
   let pieces = 0;
   let bytes = 0;
-  const take = (chunk: unknown) => {
-    if (!listeners["data"]) return;
-    if (!isBytes(chunk)) return fail(new BodyError("body_unavailable", notBytes(chunk)));
-    pieces += 1;
-    bytes += chunk.length;
-    if (pieces > 1024 + bytes / 64) fail(new BodyError("body_too_large"));
-    else listeners["data"](chunk);
-  };
-  const end = () => {
-    // A `node:http2` request emits `end` even if its stream is reset, but the body is not complete then.
-    if ((request as TouchedRequest).aborted) return abort();
-    try {
-      listeners["end"]?.();
-    } catch (error) {
-      // raw-body had too little memory to join the chunks.
-      fail(error);
-    }
-  };
   // The cast is safe, because raw-body uses only these three methods of a stream.
-  const body = getRawBody(guard as unknown as NodeJS.ReadableStream, { limit });
-  // `once` would create a wrapper for each listener, and is not needed: no listener has an effect after the end.
-  request.on("data", take);
-  request.on("end", end);
-  request.on("error", abort);
-  request.on("close", abort);
-  // Middleware may have paused the request, so it is resumed explicitly.
-  request.resume();
-  return body.catch((error: Error & { readonly type?: string }) => {
-    // The rest is read and discarded; otherwise the connection could not be reused.
-    request.off("data", take);
-    throw error.type === "entity.too.large" ? new BodyError("body_too_large") : error;
+  getRawBody(guard as unknown as NodeJS.ReadableStream, { limit }, (error, body) => {
+    settle(error?.type === "entity.too.large" ? new BodyError("body_too_large") : error, body);
   });
+  return {
+    take(chunk) {
+      if (!listeners["data"]) return;
+      if (!isBytes(chunk)) return fail(new BodyError("body_unavailable", notBytes(chunk)));
+      pieces += 1;
+      bytes += chunk.length;
+      if (pieces > 1024 + bytes / 64) fail(new BodyError("body_too_large"));
+      else listeners["data"](chunk);
+    },
+    end() {
+      try {
+        listeners["end"]?.();
+      } catch (error) {
+        // raw-body had too little memory to join the chunks.
+        fail(error);
+      }
+    },
+  };
 }
 
 const notBytes = (chunk: unknown) =>

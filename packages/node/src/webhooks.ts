@@ -1,6 +1,15 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Writable } from "node:stream";
-import { answer, type Outcome, type Receiver } from "@svc-webhooks/core";
+import {
+  answer,
+  ConfigError,
+  type Answer,
+  type Delivery,
+  type MaybePromise,
+  type Outcome,
+  type OutcomeCode,
+  type Receiver,
+} from "@svc-webhooks/core";
 import { assertOptions, assertReceiver, assertValid } from "@svc-webhooks/core/adapter";
 import { readBody, type Reading } from "./read-raw-body.js";
 
@@ -50,70 +59,133 @@ export function webhooks(
   assertOptions(options, ["fix"]);
   const { fix = "let the receiver read the request first" } = options;
   assertValid(typeof fix === "string", "fix", "`fix` must be a string.");
-  return async (request, response) => {
-    assertValid(
-      typeof request?.on === "function",
-      "request",
-      "`request` and `response` must be the raw objects from node:http.",
-    );
+  const receive = directReceive(receiver);
+  // Not an `async` function, which would create a promise for each `await`.
+  return (request, response) => {
+    if (typeof request?.on !== "function") return rejected();
     const reading: Reading = {};
     // Reads `headers` only once, because each read calls a getter.
     const { headers } = request;
     // Checked now, because middleware that begins the response later, for example after a timeout, ends it too.
     const isBegun = response.headersSent;
+    const exchange: Exchange = { request, response, reading, isBegun };
     try {
-      const outcome = await receiver.receive({
+      const outcome = receive({
         method: request.method ?? "",
         headers: (name) => headers[name],
         body: (limit) => readBody(request, limit, reading),
         fix,
       });
-      const isLate = outcome.code === "body_timeout";
-      // The bytes are released now, because the response may have to wait for earlier responses on its connection.
-      if (isLate) reading.stop?.();
-      // Only HTTP/1 has the `Connection` header.
-      send(
-        response,
-        isBegun,
-        outcome,
-        isLate && request.httpVersionMajor === 1 ? { Connection: "close" } : {},
-      );
-      stopWaiting(request, response, isLate);
+      if (isPromise(outcome)) return respondLater(exchange, outcome);
+      respond(exchange, outcome);
     } catch (error) {
-      // Middleware has patched or begun the response. The response is destroyed, because the sender would otherwise
-      // wait forever.
-      report(error);
-      // Passes the error, because HTTP/2 would otherwise end the response as if it were complete.
-      response.destroy(error as Error);
+      giveUp(exchange, error);
     }
+    return responded;
   };
 }
 
-function send(
-  response: ServerResponse,
-  isBegun: boolean,
-  outcome: Outcome,
-  framing: Record<string, string>,
-): void {
+const responded = Promise.resolve();
+
+/** A request with its response. */
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly reading: Reading;
+  /** Whether other code had sent the headers of the response before. */
+  readonly isBegun: boolean;
+}
+
+async function rejected(): Promise<never> {
+  const text = "`request` and `response` must be the raw objects from node:http.";
+  throw new ConfigError("invalid_option", "request", text);
+}
+
+type DirectReceive = (delivery: Delivery) => MaybePromise<Outcome>;
+
+/**
+ * Returns the function that receives deliveries: that of the core which returns an outcome without a promise if the
+ * delivery waits for nothing, otherwise `receive`. Only the core's own `receive` has that function, so that a function
+ * that wraps `receive` is not bypassed.
+ */
+function directReceive(receiver: Pick<Receiver, "receive">): DirectReceive {
+  const { [Symbol.for("svc-webhooks.direct")]: direct } = receiver.receive as unknown as {
+    readonly [key: symbol]: DirectReceive | undefined;
+  };
+  // Called as a method, because `receive` of a receiver that wraps another may depend on `this`.
+  return direct ?? ((delivery) => receiver.receive(delivery));
+}
+
+const isPromise = <T>(value: MaybePromise<T>): value is Promise<T> =>
+  typeof (value as Promise<T> | undefined)?.then === "function";
+
+const respondLater = (exchange: Exchange, outcome: Promise<Outcome>): Promise<void> =>
+  outcome.then(
+    (known) => respond(exchange, known),
+    (error: unknown) => giveUp(exchange, error),
+  );
+
+function respond(exchange: Exchange, outcome: Outcome): void {
+  const { request, response, reading } = exchange;
+  try {
+    const isLate = outcome.code === "body_timeout";
+    // The bytes are released now, because the response may have to wait for earlier responses on its connection.
+    if (isLate) reading.stop?.();
+    send(exchange, outcome, isLate);
+    stopWaiting(request, response, isLate);
+  } catch (error) {
+    giveUp(exchange, error);
+  }
+}
+
+/**
+ * Destroys a response that middleware has patched or begun, because the sender would otherwise wait forever.
+ */
+function giveUp({ response }: Exchange, error: unknown): void {
+  report(error);
+  // Passes the error, because HTTP/2 would otherwise end the response as if it were complete.
+  response.destroy(error as Error);
+}
+
+function send({ request, response, isBegun }: Exchange, outcome: Outcome, isLate: boolean): void {
   // Sends nothing if the client has disconnected, if other code has ended the response, or if other code has sent the
   // headers in the meantime and will end it.
   if (response.destroyed || response.writableEnded || response.headersSent !== isBegun) return;
-  // The response is built for each request and not cached, because a wrapped receiver may change any part of an
-  // outcome.
-  const { status, headers, body } = answer(outcome);
+  const { status, headers, body } = framed(outcome);
   if (isBegun) {
     const error = new Error("middleware sent the headers");
     // The sender must not mistake the middleware's status for that of the outcome.
     if (response.statusCode !== status) throw error;
     report(error);
   } else {
-    // A 204 must not have a Content-Length (RFC 9110, section 8.6).
-    if (body) framing["Content-Length"] = String(Buffer.byteLength(body));
-    // `Object.assign`, because Node iterates more slowly over an object that a spread has created. The calls are not
-    // chained, because middleware may have replaced a method with one that returns nothing.
-    response.writeHead(status, Object.assign(framing, headers));
+    // Passes a copy, because middleware may have replaced `writeHead` with a method that changes the headers. Made with
+    // `Object.assign`, because Node iterates more slowly over an object that a spread has created.
+    const all: Record<string, string> = Object.assign({}, headers);
+    // Only HTTP/1 has the `Connection` header.
+    if (isLate && request.httpVersionMajor === 1) all["Connection"] = "close";
+    // The calls are not chained, because middleware may have replaced a method with one that returns nothing.
+    response.writeHead(status, all);
   }
   response.end(body);
+}
+
+// The answers that most deliveries have, and that depend only on the code of the outcome.
+const kept = new Map<OutcomeCode, Answer>();
+const keptCodes = new Set<OutcomeCode>(["processed", "duplicate", "ignored", "enqueued"]);
+
+/** Returns the answer to an outcome, with its length. */
+function framed(outcome: Outcome): Answer {
+  const { code, status, retryAfterMs, reply } = outcome;
+  // A wrapped receiver may change any part of an outcome.
+  const isKept = keptCodes.has(code) && retryAfterMs === undefined && reply === undefined;
+  const known = isKept ? kept.get(code) : undefined;
+  if (known?.status === status) return known;
+  const { headers, ...rest } = answer(outcome);
+  // A 204 must not have a Content-Length (RFC 9110, section 8.6).
+  const length = rest.body ? { "Content-Length": String(Buffer.byteLength(rest.body)) } : {};
+  const made = { ...rest, headers: { ...length, ...headers } };
+  if (isKept) kept.set(code, made);
+  return made;
 }
 
 const report = (error: unknown) =>

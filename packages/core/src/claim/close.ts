@@ -1,4 +1,3 @@
-import { codeOf } from "../errors.js";
 import { DeadlineError, wait, withDeadline } from "../lib/deadline.js";
 import { tryThen } from "../lib/maybe-promise.js";
 import { firstPauseMs, longestPauseMs } from "../lib/times.js";
@@ -7,33 +6,20 @@ import type { ClaimResult, MaybePromise, ReleaseRequest } from "../store.js";
 import { callStore, type Claim } from "./store-call.js";
 
 /**
- * Completes the claim, or releases it `to` a state. If the first call fails, `onError` receives the error and a promise
- * of the retries, which hold no reference to the delivery. If the completion fails with `handler_failed`, the function
- * throws that error, and the caller must release the claim.
+ * Retries to complete the claim, or to release it `to` a state, after the first call failed with `failure`. The retries
+ * hold no reference to the delivery.
  */
-export function closeClaim(
+export const closeLater = (
   config: Config,
   claim: Claim,
   to: ReleaseRequest["to"] | undefined,
-  onError: (error: unknown, retries: Promise<void>) => void,
-): MaybePromise<void> {
-  const call = closing(config, claim, to);
-  return tryThen<unknown, void>(
-    call,
-    () => {},
-    (error) => {
-      if (!to && codeOf(error) === "handler_failed") throw error;
-      onError(error, retry(config, call, pendingOf(error)));
-    },
+  failure: unknown,
+): Promise<void> =>
+  retry(
+    config,
+    () => callStore(config, claim, to ? "release" : "complete", to),
+    pendingOf(failure),
   );
-}
-
-/**
- * Returns a function that makes the store call. A function created within `closeClaim` would keep `onError`, and with
- * it the delivery, in memory during the retries.
- */
-const closing = (config: Config, claim: Claim, to: ReleaseRequest["to"] | undefined) => () =>
-  callStore(config, claim, to ? "release" : "complete", to && { to });
 
 /**
  * Releases a claim whose result was lost: the store may have granted it, but no handler ran. One release is pending
@@ -49,7 +35,7 @@ export function releaseUnused(config: Config, claim: Claim, failure: unknown): P
   let claiming = pendingOf(failure);
   const release = async (): Promise<void> => {
     const released = await tryThen<unknown, unknown>(
-      () => callStore(config, claim, "release", { to: "unused" }),
+      () => callStore(config, claim, "release", "unused"),
       (result) => result,
       (error) => {
         const releasing = pendingOf(error);

@@ -2,8 +2,8 @@ import { withDeadline } from "../lib/deadline.js";
 import type { Config } from "../setup/config.js";
 import type {
   ClaimRequest,
-  ClaimResult,
   CompleteResult,
+  DeadlineCall,
   MaybePromise,
   ReleaseRequest,
 } from "../store.js";
@@ -15,10 +15,8 @@ import type {
 export interface Claim {
   /** The record's key, 32 hex digits. */
   readonly key: string;
-  /** A hash of the delivery id, if deliveries with different ids can share the record. */
-  readonly lineage: string | undefined;
-  /** Identifies the claim. */
-  readonly token: string;
+  /** The parameters of the claim's store calls, with its token. */
+  readonly request: ClaimRequest;
   /**
    * The earliest end of the lease, in monotonic time: `leaseMs` after the last claim or extension was sent, because
    * the store's lease starts no earlier.
@@ -32,28 +30,32 @@ export interface Claim {
 }
 
 interface Results {
-  readonly claim: ClaimResult;
   readonly complete: CompleteResult;
   readonly release: boolean;
   readonly extend: boolean;
 }
 
-/** The part of a request that only some operations have. */
-type Extra = Partial<Pick<ReleaseRequest, "to"> & Pick<ClaimRequest, "takeParked">>;
-
-/** Makes a store call for a claim, within the deadline of the operation. */
+/** Makes a store call for a claim, within the deadline of the operation. `to` is the new state of a release. */
 export function callStore<Operation extends keyof Results>(
-  { clock, store, storeTimeouts, leaseMs, retainMs }: Config,
-  { key, token, lineage }: Claim,
+  config: Config,
+  claim: Claim,
   operation: Operation,
-  extra?: Extra,
+  to?: ReleaseRequest["to"],
+): MaybePromise<Results[Operation]> {
+  return withDeadline(config.clock, config.storeTimeouts[operation], `store.${operation}`, (call) =>
+    requestStore(config, claim, operation, call, to),
+  );
+}
+
+/** Makes a store call for a claim, without a deadline. */
+export function requestStore<Operation extends keyof Results>(
+  { store }: Config,
+  { key, request }: Claim,
+  operation: Operation,
+  call: DeadlineCall,
+  to?: ReleaseRequest["to"],
 ): MaybePromise<Results[Operation]> {
   // The casts are safe: every release passes `to`, and each operation returns its own type of result.
-  const request = { token, leaseMs, retainMs, lineage, ...extra } as ReleaseRequest;
-  return withDeadline(
-    clock,
-    storeTimeouts[operation],
-    `store.${operation}`,
-    (call) => store[operation](key, request, call) as MaybePromise<Results[Operation]>,
-  );
+  const parameters = (to ? { ...request, to } : request) as ReleaseRequest;
+  return store[operation](key, parameters, call) as MaybePromise<Results[Operation]>;
 }

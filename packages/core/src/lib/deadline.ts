@@ -46,10 +46,41 @@ export class LazySignal implements DeadlineCall {
 }
 
 /**
- * Returns the result of `work`. If that is a promise which is pending after `ms` milliseconds, the result rejects with
- * the call's `unsent`, if set, otherwise with a `DeadlineError`. `work` cannot be stopped, only notified through its
- * signal.
+ * Calls `settled` once: with the value or the error of `promise`, or after `ms` milliseconds with the call's `unsent`,
+ * if set, otherwise with a `DeadlineError`. From then on, `settled` is no longer referenced, even while the promise is
+ * pending. The work cannot be stopped, only notified through the signal of `call`.
  */
+export function settleWithin(
+  clock: Clock,
+  ms: number,
+  name: string,
+  call: LazySignal,
+  promise: Promise<unknown>,
+  settled: Settled,
+): void {
+  // Converted to a promise, because a user's thenable may settle twice, or its `then` may return nothing.
+  const pending = Promise.resolve(promise);
+  let open: Settled | undefined = settled;
+  const settle: Settled = (isError, result) => {
+    const waiter = open;
+    open = undefined;
+    cancel();
+    waiter?.(isError, result);
+  };
+  const cancel = clock.after(ms, () => {
+    call.abort("deadline");
+    settle(true, call.unsent ?? new DeadlineError(name, ms, pending));
+  });
+  void pending.then(
+    (value) => settle(false, value),
+    (error: unknown) => settle(true, error),
+  );
+}
+
+/** Receives the value of a promise or, if `isError`, its error. */
+export type Settled = (isError: boolean, result: unknown) => void;
+
+/** Returns the result of `work`. If that is a promise, the result settles as {@link settleWithin} describes. */
 export function withDeadline<T>(
   clock: Clock,
   ms: number,
@@ -58,13 +89,18 @@ export function withDeadline<T>(
 ): MaybePromise<T> {
   const call = new LazySignal();
   const result = work(call);
-  if (!isPromise(result)) return result;
-  return new Promise((resolve, reject) => {
-    const pending = Promise.resolve(result);
-    const cancel = clock.after(ms, () => {
-      call.abort("deadline");
-      reject(call.unsent ?? new DeadlineError(name, ms, pending));
-    });
-    void pending.then(resolve, reject).then(cancel);
-  });
+  return isPromise(result) ? promiseWithin(clock, ms, name, call, result) : result;
 }
+
+const promiseWithin = <T>(
+  clock: Clock,
+  ms: number,
+  name: string,
+  call: LazySignal,
+  result: Promise<T>,
+): Promise<T> =>
+  new Promise<T>((resolve, reject) => {
+    settleWithin(clock, ms, name, call, result, (isError, settled) => {
+      (isError ? reject : resolve)(settled as T);
+    });
+  });

@@ -1,17 +1,16 @@
 import { releaseUnused } from "../claim/close.js";
-import { recordKey } from "../claim/record-key.js";
-import { callStore, type Claim } from "../claim/store-call.js";
+import { recordKey, type RecordKey } from "../claim/record-key.js";
 import { headerNames } from "../delivery.js";
 import { codeOf } from "../errors.js";
 import { PermanentError } from "../handler-errors.js";
-import { andThen, tryThen } from "../lib/maybe-promise.js";
 import { describe, isFilled } from "../lib/text.js";
 import { retryLaterMs } from "../lib/times.js";
 import { enqueueOf } from "../setup/queued-handler.js";
-import type { ClaimResult, MaybePromise } from "../store.js";
+import type { ClaimResult, DeadlineCall } from "../store.js";
 import { unusable } from "./decode.js";
 import type { DeliveryState } from "./delivery-state.js";
-import { endWith, type Ending } from "./ending.js";
+import { attemptWithin, follow } from "./drive.js";
+import { endWith, type Step } from "./ending.js";
 import { enqueue } from "./enqueue.js";
 
 // The random part of every token, created once: a random number per claim would cost more than the claim in the memory
@@ -26,7 +25,7 @@ const otherKey =
  * Stage 5: one atomic store call decides whether this delivery may run. A delivery whose handler runs from a queue is
  * stored in the queue instead. It is claimed when the queue's worker resumes it.
  */
-export function claim(state: DeliveryState): MaybePromise<Ending | undefined> {
+export function claim(state: DeliveryState): Step {
   const { config, context, body, bytes } = state;
   const signedId: unknown = config.eventId(body, bytes);
   const isSigned = isFilled(signedId);
@@ -40,56 +39,66 @@ export function claim(state: DeliveryState): MaybePromise<Ending | undefined> {
   context.eventId = eventId;
   // The cast is safe, because the earlier stages have set the id and the type.
   const { deliveryId, type } = context as { deliveryId: string; type: string };
-  return andThen(recordKey(config, { deliveryId, type, eventId, bytes }), ({ key, lineage }) => {
-    const token = `${(tokenPrefix ??= crypto.randomUUID())}-${claimCount++}`;
-    const leaseEndsAt = config.clock.monotonic() + config.leaseMs;
-    state.claim = { key, lineage, token, leaseEndsAt, held: false };
-    if (!state.isResumed) {
-      const store = enqueueOf(state.handler);
-      if (store) return enqueue(state, store);
-    } else if ((state.options?.key ?? key) !== key) {
-      state.failed(new PermanentError(otherKey));
-      return endWith("misconfigured", otherKey);
-    }
-    return requestClaim(state, state.claim);
-  });
+  return follow(state, recordKey(config, { deliveryId, type, eventId, bytes }), withKey);
 }
 
-function requestClaim(state: DeliveryState, requested: Claim): MaybePromise<Ending | undefined> {
-  const { config, context, isResumed } = state;
+function withKey(state: DeliveryState, { key, lineage }: RecordKey): Step {
+  const { config } = state;
+  const { leaseMs, retainMs } = config;
+  const token = `${(tokenPrefix ??= crypto.randomUUID())}-${claimCount++}`;
+  const leaseEndsAt = config.clock.monotonic() + leaseMs;
+  state.claim = { key, request: { token, leaseMs, retainMs, lineage }, leaseEndsAt, held: false };
+  if (!state.isResumed) {
+    if (enqueueOf(state.handler)) return enqueue(state);
+  } else if ((state.options?.key ?? key) !== key) {
+    state.failed(new PermanentError(otherKey));
+    return endWith("misconfigured", otherKey);
+  }
+  return attemptWithin(
+    state,
+    config.storeTimeouts.claim,
+    "store.claim",
+    requestClaim,
+    decided,
+    failed,
+  );
+}
 
-  const onError = (error: unknown) => {
-    if (config.onStoreError === "process") {
-      // The claim is not released: if the store granted it, this run is its owner.
-      context.dedupe = "unverified";
+function requestClaim({ config, claim: requested, isResumed }: DeliveryState, call: DeadlineCall) {
+  const { key, request } = requested;
+  return config.store.claim(key, isResumed ? { ...request, takeParked: true } : request, call);
+}
+
+function decided(state: DeliveryState, result: ClaimResult): Step {
+  const { context, claim: requested } = state;
+  // A third-party store may return anything, so only a known status counts.
+  switch (result?.status) {
+    case "claimed":
+      requested.held = true;
+      context.dedupe = "verified";
+      context.run = result.run;
+      context.fence = result.fence;
+      if (result.takenOver) state.warn("taken_over");
+      if (result.evictedEarly) state.warn("evicted_early");
       return undefined;
-    }
-    if (codeOf(error) !== "not_sent") state.keepAlive(releaseUnused(config, requested, error));
-    return endWith("store_unavailable", describe(error));
-  };
+    case "busy":
+      return endWith("in_flight", undefined, Math.min(result.leaseLeftMs, retryLaterMs));
+    case "done":
+    case "parked":
+      if (result.lineage !== requested.request.lineage) state.warn("other_delivery_id");
+      return endWith(result.status === "done" ? "duplicate" : "parked");
+    default:
+      return failed(state, "not a ClaimResult");
+  }
+}
 
-  const onResult = (result: ClaimResult) => {
-    // A third-party store may return anything, so only a known status counts.
-    switch (result?.status) {
-      case "claimed":
-        requested.held = true;
-        context.dedupe = "verified";
-        context.run = result.run;
-        context.fence = result.fence;
-        if (result.takenOver) state.warn("taken_over");
-        if (result.evictedEarly) state.warn("evicted_early");
-        return undefined;
-      case "busy":
-        return endWith("in_flight", undefined, Math.min(result.leaseLeftMs, retryLaterMs));
-      case "done":
-      case "parked":
-        if (result.lineage !== requested.lineage) state.warn("other_delivery_id");
-        return endWith(result.status === "done" ? "duplicate" : "parked");
-      default:
-        return onError("not a ClaimResult");
-    }
-  };
-
-  const extra = isResumed ? { takeParked: true } : undefined;
-  return tryThen(() => callStore(config, requested, "claim", extra), onResult, onError);
+function failed(state: DeliveryState, error: unknown): Step {
+  const { config, context, claim: requested } = state;
+  if (config.onStoreError === "process") {
+    // The claim is not released: if the store granted it, this run is its owner.
+    context.dedupe = "unverified";
+    return undefined;
+  }
+  if (codeOf(error) !== "not_sent") state.keepAlive(releaseUnused(config, requested, error));
+  return endWith("store_unavailable", describe(error));
 }

@@ -1,12 +1,13 @@
 import type { AnyEvent } from "../events.js";
 import { isObject } from "../lib/is-object.js";
-import { andThen, isPromise } from "../lib/maybe-promise.js";
+import { isPromise } from "../lib/maybe-promise.js";
 import { isFilled } from "../lib/text.js";
 import type { SignedBody } from "../delivery.js";
-import type { MaybePromise } from "../store.js";
+import type { Identified } from "../scheme.js";
 import { setDeliveryId } from "./delivery-id.js";
-import type { UnroutedDelivery } from "./delivery-state.js";
-import { endWith, type Ending } from "./ending.js";
+import type { DeliveryState } from "./delivery-state.js";
+import { follow } from "./drive.js";
+import { endWith, type Ending, type Step } from "./ending.js";
 
 // Skips one leading BOM, and rejects invalid UTF-8 instead of inserting replacement characters.
 const utf8 = /* @__PURE__ */ new TextDecoder("utf-8", { fatal: true });
@@ -15,25 +16,32 @@ const utf8 = /* @__PURE__ */ new TextDecoder("utf-8", { fatal: true });
  * Stage 3: decodes the bytes to an event. Its type comes from the signed body, unless the sender's scheme reads it from
  * a header. With a scheme, this stage sets the delivery id too.
  */
-export function decode(state: UnroutedDelivery): MaybePromise<Ending | undefined> {
-  const { bytes, header, signature } = state;
-  const { scheme } = state.config;
+export function decode(state: DeliveryState): Step {
+  const { bytes, header, signature, config } = state;
   const body = parseBody(bytes);
-  if (!scheme) return readEvent(state, body);
-  return andThen(scheme.identify({ body, bytes, header, claim: signature }), (identified) => {
-    const { code, hint, deliveryId, body: event = body, reply } = identified;
-    state.reply = reply;
-    if (code) return endWith(code, hint);
-    // A scheme of another package may return a promise as the id, although its type forbids that. `andThen` awaits it,
-    // because an unhandled rejection would end the process.
-    return andThen(
-      deliveryId,
-      (id) => (event && setDeliveryId(state, id)) ?? readEvent(state, event),
-    );
-  });
+  if (!config.scheme) return readEvent(state, body);
+  state.parsed = body;
+  return follow(
+    state,
+    config.scheme.identify({ body, bytes, header, claim: signature }),
+    identified,
+  );
 }
 
-function readEvent(state: UnroutedDelivery, body: SignedBody | undefined): Ending | undefined {
+function identified(state: DeliveryState, found: Identified): Step {
+  const { code, hint, deliveryId, body, reply } = found;
+  state.reply = reply;
+  if (code) return endWith(code, hint);
+  if (body !== undefined) state.parsed = body;
+  // A scheme of another package may return a promise as the id, although its type forbids that. `follow` awaits it,
+  // because an unhandled rejection would end the process.
+  return follow(state, deliveryId, withId);
+}
+
+const withId = (state: DeliveryState, id: string | undefined) =>
+  (state.parsed && setDeliveryId(state, id)) ?? readEvent(state, state.parsed);
+
+function readEvent(state: DeliveryState, body: SignedBody | undefined): Ending | undefined {
   const { config, bytes, header } = state;
   if (!body) return endWith("malformed_body");
   const type = config.eventType(body, bytes, header);

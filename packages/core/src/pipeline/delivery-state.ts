@@ -1,4 +1,5 @@
 import type { Claim } from "../claim/store-call.js";
+import type { KnownSecret } from "../crypto/keys.js";
 import {
   storedHeaders,
   type Delivery,
@@ -9,24 +10,38 @@ import {
 import type { AnyEvent } from "../events.js";
 import type { Handler } from "../handler.js";
 import { LazySignal } from "../lib/deadline.js";
-import { isPromise } from "../lib/maybe-promise.js";
 import { neverThrows } from "../lib/never-throws.js";
 import { retryLaterMs } from "../lib/times.js";
 import type { ResumeOptions } from "../options.js";
 import type { Answer, DeliveryFacts, Outcome, Warning } from "../outcome.js";
 import type { DeliveryReport, Stage, StageTimes } from "../report.js";
 import type { Config } from "../setup/config.js";
-import type { MaybePromise } from "../store.js";
-import { endWith, type Ending } from "./ending.js";
+import { endWith, type Ending, type Step } from "./ending.js";
 import type { PendingWork, Work } from "./pending-work.js";
+
+/** A stage of the pipeline. */
+export interface RunStage {
+  readonly name: Stage;
+  readonly run: (state: DeliveryState) => Step;
+}
 
 /** The state of one delivery. Each stage reads the fields of earlier stages and sets its own. */
 export class DeliveryState {
   /** The facts for the outcome, the report and the handler. The stages add to them. */
   readonly context: Context & Facts;
 
+  // Set by `drive`.
+  /** The index of the stage that runs. */
+  stage: number = -1;
+  /** The outcome of the response, once it is known. */
+  outcome: Outcome | undefined;
+  /** Receives the outcome if `drive` returned before it was known. */
+  onOutcome: ((outcome: Outcome) => void) | undefined;
+
   // Set by `admit` or `restore`.
   header!: HeaderLookup;
+  /** The number of bytes in `Content-Length`; NaN if there is no such header. */
+  declaredBytes: number = NaN;
   bytes!: Uint8Array;
   /**
    * The scheme's claim from the headers, which `verify` checks; for the service, the 64 hex digits of the signature.
@@ -34,7 +49,12 @@ export class DeliveryState {
    */
   signature: unknown;
 
+  // Set by `verify`.
+  secrets!: readonly KnownSecret[];
+
   // Set by `decode`.
+  /** The JSON object that the bytes encode, or the body that the scheme replaces it with. */
+  parsed: SignedBody | undefined;
   body!: SignedBody;
   /** The body, with the event's type in `type`. */
   event!: AnyEvent;
@@ -47,7 +67,18 @@ export class DeliveryState {
   // Set by `claim`.
   claim!: Claim;
 
+  // Set by `run`.
+  /** When the sender receives its response even if the handler is pending, in monotonic time. */
+  timeoutAt: number = Infinity;
+  /** Kept while the user's code is pending. */
+  lease: { readonly stop: () => void } | undefined;
+  /** The ending of the run, while the claim is closed. */
+  ending!: Ending;
+  /** Settles the promise that `waitUntil` has received, while work is pending that may outlive the response. */
+  #runEnded: (() => void) | undefined;
+
   readonly config: Config;
+  readonly stages: readonly RunStage[];
   readonly delivery: Delivery;
   /** Whether `resume` runs this delivery: it was verified before, and no sender waits for it. */
   readonly isResumed: boolean;
@@ -57,23 +88,26 @@ export class DeliveryState {
   // The context shares this list. Handlers can replace the context's reference, but not this one.
   readonly #warnings: Warning[];
   readonly #work: Work;
-  readonly #times: StageTimes = {};
+  readonly #times: StageTimes | undefined;
   readonly #startedAt: number;
   #lapAt: number;
 
   constructor(
     config: Config,
+    stages: readonly RunStage[],
     delivery: Delivery,
     pending: PendingWork,
     isResumed: boolean,
     options: ResumeOptions | undefined,
   ) {
     this.config = config;
+    this.stages = stages;
     this.delivery = delivery;
     this.isResumed = isResumed;
     this.#work = { parts: 0, isResumed };
     this.#pending = pending;
     this.options = options;
+    this.#times = config.observe && {};
     this.#startedAt = this.#lapAt = config.observe ? config.clock.monotonic() : 0;
     this.context = new Context(this);
     this.#warnings = this.context.warnings;
@@ -98,25 +132,36 @@ export class DeliveryState {
 
   /** Passes an error of this run to the `onError` of the `resume` call, if it has one. */
   failed(error: unknown): void {
-    neverThrows(() => this.options?.onError?.(error), this.config.onInternalError)();
+    const { options } = this;
+    if (options) neverThrows(() => options.onError?.(error), this.config.onInternalError)();
   }
 
-  /** Registers asynchronous work that may outlive the response, so that `drain` and the platform wait for it. */
-  track(work: MaybePromise<unknown>): void {
-    if (!isPromise(work)) return;
-    const pending = this.#pending;
-    const part = this.#work;
-    pending.begin(part);
-    // The callback holds no reference to the delivery. Otherwise, the retries of a store call would keep the delivery
-    // in memory for up to one lease.
-    const ended = () => pending.end(part);
-    work.then(ended, ended);
-    this.keepAlive(work);
+  /**
+   * Must be called before work begins that may outlive the response, so that `drain` and the platform wait until
+   * `finish`. Only the first call has an effect.
+   */
+  beginRun(): void {
+    if (this.#runEnded) return;
+    this.#runEnded = nothing;
+    this.#pending.begin(this.#work);
+    if (!this.options?.waitUntil) return;
+    this.keepAlive(
+      new Promise<void>((resolve) => {
+        this.#runEnded = resolve;
+      }),
+    );
+  }
+
+  /** Registers retries that outlive the run, so that `drain` and the platform wait for them. */
+  track(retries: Promise<unknown>): void {
+    endAfter(retries, this.#pending, this.#work);
+    this.keepAlive(retries);
   }
 
   /** Passes work to the platform's `waitUntil`. `drain` does not wait for it. */
   keepAlive(work: Promise<unknown>): void {
-    neverThrows(() => this.options?.waitUntil?.(work), this.config.onInternalError)();
+    const { options } = this;
+    if (options) neverThrows(() => options.waitUntil?.(work), this.config.onInternalError)();
   }
 
   warn(warning: Warning, error?: unknown): void {
@@ -138,44 +183,61 @@ export class DeliveryState {
 
   /** Adds the time since the previous call to the time of this stage. */
   lap(stage: Stage | "enqueue"): void {
-    if (!this.config.observe) return;
+    const times = this.#times;
+    if (!times) return;
     const now = this.config.clock.monotonic();
-    this.#times[`${stage}Ms`] = (this.#times[`${stage}Ms`] ?? 0) + now - this.#lapAt;
+    times[`${stage}Ms`] = (times[`${stage}Ms`] ?? 0) + now - this.#lapAt;
     this.#lapAt = now;
   }
 
-  /**
-   * Returns the outcome, after logging it and reporting it to `observe`. In the phase `answered`, also ends the
-   * response's part of the pending work.
-   */
-  end(phase: DeliveryReport["phase"], ending: Ending): Outcome {
+  /** Ends the delivery: with its outcome or, if the sender has its response already, with a report only. */
+  finish(ending: Ending): void {
+    if (this.outcome) this.#end("settled", ending);
+    else this.respond(ending);
+    const runEnded = this.#runEnded;
+    if (!runEnded) return;
+    this.#runEnded = undefined;
+    this.#pending.end(this.#work);
+    runEnded();
+  }
+
+  /** Sets the outcome. If the run is pending, `finish` ends it later. */
+  respond(ending: Ending): void {
+    const outcome = (this.outcome = this.#end("answered", ending));
+    if (this.#work.parts > 0) this.#pending.end(this.#work);
+    this.onOutcome?.(outcome);
+  }
+
+  /** Returns the outcome, after logging it and reporting it to `observe`. */
+  #end(phase: DeliveryReport["phase"], ending: Ending): Outcome {
     const { config, context } = this;
-    const receiver = config.name;
     const { code, status, retryAfterMs, hint } = ending;
-    const reply = status === 200 && this.reply && { reply: this.reply };
     const warnings = [...this.#warnings];
     // Spreading copies the context's own fields, which are the facts, and leaves its getters behind. The cast is
     // needed because TypeScript cannot see that a code and its own status belong together.
     // oxlint-disable-next-line typescript/no-misused-spread
-    const outcome = { ...context, warnings, code, status, retryAfterMs, ...reply } as Outcome;
+    const outcome = { ...context, warnings, code, status, retryAfterMs } as Outcome;
+    if (status === 200 && this.reply) (outcome as { reply?: Partial<Answer> }).reply = this.reply;
     config.log.outcome(code, hint, context);
     if (config.observe) {
       const totalMs = config.clock.monotonic() - this.#startedAt;
-      config.observe({ phase, receiver, ...outcome, ...this.#times, totalMs });
+      config.observe({ phase, receiver: config.name, ...outcome, ...this.#times, totalMs });
     }
-    if (phase === "answered" && this.#work.parts > 0) this.#pending.end(this.#work);
     return outcome;
   }
 }
 
-/** The state up to `verify`, without the fields that later stages set. */
-export type UndecodedDelivery = Omit<DeliveryState, "body" | "event" | "handler" | "claim">;
+const nothing = () => {};
 
-/** The state in `decode`, without the fields that later stages set. */
-export type UnroutedDelivery = Omit<DeliveryState, "handler" | "claim">;
-
-/** The state in `route`, without the claim that a later stage sets. */
-export type UnclaimedDelivery = Omit<DeliveryState, "claim">;
+/**
+ * Counts work as pending until it settles. Its callback holds no reference to the delivery. Otherwise, the retries of a
+ * store call would keep the delivery in memory for up to one lease.
+ */
+function endAfter(work: Promise<unknown>, pending: PendingWork, part: Work): void {
+  pending.begin(part);
+  const ended = () => pending.end(part);
+  work.then(ended, ended);
+}
 
 /** The facts, writable for the stages. */
 export type Facts = { -readonly [Fact in keyof DeliveryFacts]: DeliveryFacts[Fact] } & {

@@ -14,6 +14,12 @@ export interface Ending {
   readonly hint: Hint;
 }
 
+/** The result of a step while the delivery waits for a promise. */
+export const waiting: unique symbol = /* @__PURE__ */ Symbol("waiting");
+
+/** The result of a step: the ending of the delivery, undefined to go to the next stage, or `waiting`. */
+export type Step = Ending | undefined | typeof waiting;
+
 /**
  * @param retryAfterMs the time until the next attempt, in milliseconds. A value of another type means 5 s for a 503,
  *   and no `Retry-After` otherwise

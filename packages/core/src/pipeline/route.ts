@@ -1,8 +1,8 @@
-import type { UnclaimedDelivery } from "./delivery-state.js";
+import type { DeliveryState } from "./delivery-state.js";
 import { endWith, type Ending } from "./ending.js";
 
 /** Stage 4: selects the most specific handler. */
-export function route(state: UnclaimedDelivery): Ending | undefined {
+export function route(state: DeliveryState): Ending | undefined {
   const { exact, prefixes } = state.config.on;
   const { type } = state.event;
   let handler = exact.get(type);

@@ -1,13 +1,14 @@
-import { closeClaim } from "../claim/close.js";
-import { keepLease } from "../claim/lease.js";
+import { closeLater } from "../claim/close.js";
+import { requestStore } from "../claim/store-call.js";
 import { codeOf } from "../errors.js";
 import type { RetryError } from "../handler-errors.js";
-import type { DeliveryContext } from "../handler.js";
-import { andThen, isPromise, tryThen } from "../lib/maybe-promise.js";
-import type { MaybePromise } from "../store.js";
+import { isPromise } from "../lib/maybe-promise.js";
+import type { DeadlineCall, MaybePromise, ReleaseRequest } from "../store.js";
 import type { DeliveryState } from "./delivery-state.js";
-import { endWith, type Ending } from "./ending.js";
-import { handle, InvalidEvent } from "./handle.js";
+import { attempt, attemptWithin, wait } from "./drive.js";
+import { endWith, type Ending, type Step } from "./ending.js";
+import { contextOf, handle, InvalidEvent } from "./handle.js";
+import { Lease } from "./lease.js";
 
 /**
  * Stage 6: runs the handler, then completes or releases the claim. After `handlerTimeoutMs`, the sender receives its
@@ -20,110 +21,121 @@ import { handle, InvalidEvent } from "./handle.js";
  *   completion → closing, to release the claim.
  * - **ended**: the ending is the outcome, or is reported as `settled` if the sender has had its response.
  */
-export function run(state: DeliveryState): MaybePromise<Ending> {
-  const { config, claim } = state;
-  // The cast is safe, because the earlier stages have set all fields that are optional in `Facts`.
-  const context = state.context as unknown as DeliveryContext;
+export function run(state: DeliveryState): Step {
+  const { clock, handlerTimeoutMs } = state.config;
   // A resumed delivery has no time limit, because no sender waits for it.
-  const timeoutAt = state.isResumed ? Infinity : config.clock.monotonic() + config.handlerTimeoutMs;
-  let hasResponded = false;
-  let stopLease: (() => void) | undefined;
-  let respondEarly: (ending: Ending) => void;
+  if (!state.isResumed) state.timeoutAt = clock.monotonic() + handlerTimeoutMs;
+  return attempt(state, handleUnderLease, succeed, fail);
+}
 
-  const done = tryThen(
-    () => underLease(handle(state, context)),
-    (result) => (isIterator(result) ? fail(new TypeError(notRun)) : close(endWith("processed"))),
-    fail,
+const handleUnderLease = (state: DeliveryState) => underLease(state, handle(state));
+
+/** Keeps the lease and limits the time of the response while the user's code is pending. */
+function underLease<T>(state: DeliveryState, work: MaybePromise<T>): MaybePromise<T> {
+  if (isPromise(work)) {
+    state.beginRun();
+    state.lease ??= new Lease(state, onTimeout);
+  }
+  return work;
+}
+
+function onTimeout(state: DeliveryState): void {
+  state.context.abort("handler_timeout");
+  state.lap("run");
+  state.respond(endWith("handler_timeout", `${state.config.handlerTimeoutMs} ms have passed`));
+}
+
+const succeed = (state: DeliveryState, result: unknown): Step =>
+  isIterator(result) ? fail(state, new TypeError(notRun)) : close(state, endWith("processed"));
+
+function fail(state: DeliveryState, error: unknown): Step {
+  state.beginRun();
+  return wait(state, endingOf(state, error), close);
+}
+
+/**
+ * Resolves to the ending for an error of the handler or its schema. Passes the error to `onError` of `resume`, then to
+ * `onParked` if it is permanent, otherwise to `onHandlerError` unless the schema rejected the event. An error of
+ * `onParked` is passed to `onError` and `onHandlerError` too.
+ */
+async function endingOf(state: DeliveryState, error: unknown): Promise<Ending> {
+  const { config } = state;
+  const context = contextOf(state);
+  let problem = error;
+  let retryAfterMs: unknown;
+  state.failed(error);
+  try {
+    if (error instanceof InvalidEvent) return endWith("event_invalid", error.message);
+    const code = codeOf(error);
+    if (code === "retry_error") ({ retryAfterMs } = error as RetryError);
+    if (code === "permanent_error") {
+      await underLease(state, config.onParked(error, context, !!state.options?.onError));
+      return endWith("parked");
+    }
+  } catch (failure) {
+    state.failed((problem = failure));
+  }
+  config.onHandlerError(problem, context);
+  return endWith("handler_failed", undefined, retryAfterMs);
+}
+
+/** Completes the claim of a processed event, and releases any other. */
+function close(state: DeliveryState, ending: Ending): Step {
+  const { config, claim } = state;
+  state.lease?.stop();
+  // Checks the lease again: a handler that blocked the event loop may have outlived its lease before the lease's timer
+  // could fire.
+  state.checkLease();
+  claim.held = false;
+  state.ending = ending;
+  const operation = closingOf(state);
+  return attemptWithin(
+    state,
+    config.storeTimeouts[operation],
+    `store.${operation}`,
+    requestClose,
+    closed,
+    notClosed,
   );
-  state.track(done);
-  // `stopLease` is set by now if the schema, `around` or the handler is asynchronous, or if `onParked` is and was
-  // called after a synchronous error. Otherwise, no user code is pending: no lease is kept, and no timeout applies.
-  if (!stopLease || !isPromise(done)) return done;
-  return new Promise((resolve, reject) => {
-    respondEarly = resolve;
-    done.then(resolve, reject);
-  });
+}
 
-  function fail(error: unknown): MaybePromise<Ending> {
-    return andThen(endingOf(error), close);
-  }
+const closingOf = (state: DeliveryState) => (releasedTo(state) ? "release" : "complete");
 
-  /** Keeps the lease and limits the time of the response while the user's code is pending. */
-  function underLease(work: MaybePromise<unknown>): MaybePromise<unknown> {
-    if (isPromise(work)) {
-      stopLease ??= keepLease(
-        config,
-        claim,
-        () => state.loseLease(),
-        timeoutAt,
-        onTimeout,
-        (message) => state.warn("long_run", message),
-      );
-    }
-    return work;
-  }
+function requestClose(state: DeliveryState, call: DeadlineCall): MaybePromise<unknown> {
+  const { config, claim } = state;
+  const result = requestStore<"complete" | "release">(
+    config,
+    claim,
+    closingOf(state),
+    call,
+    releasedTo(state),
+  );
+  // The claim must be closed even if the client disconnects meanwhile.
+  if (isPromise(result)) state.beginRun();
+  return result;
+}
 
-  function onTimeout(): void {
-    hasResponded = true;
-    state.context.abort("handler_timeout");
-    respondEarly(endWith("handler_timeout", `${config.handlerTimeoutMs} ms have passed`));
-  }
+const closed = ({ ending }: DeliveryState): Step => ending;
 
-  /**
-   * Resolves to the ending for an error of the handler or its schema. Passes the error to `onError` of `resume`, then
-   * to `onParked` if it is permanent, otherwise to `onHandlerError` unless the schema rejected the event. An error of
-   * `onParked` is passed to `onError` and `onHandlerError` too.
-   */
-  async function endingOf(error: unknown): Promise<Ending> {
-    let problem = error;
-    let retryAfterMs: unknown;
-    state.failed(error);
-    try {
-      if (error instanceof InvalidEvent) return endWith("event_invalid", error.message);
-      const code = codeOf(error);
-      if (code === "retry_error") ({ retryAfterMs } = error as RetryError);
-      if (code === "permanent_error") {
-        const { onParked } = config;
-        await underLease(onParked(error, context, !!state.options?.onError));
-        return endWith("parked");
-      }
-    } catch (failure) {
-      state.failed((problem = failure));
-    }
-    config.onHandlerError(problem, context);
-    return endWith("handler_failed", undefined, retryAfterMs);
-  }
-
-  function close(ending: Ending): MaybePromise<Ending> {
-    stopLease?.();
-    // Checks the lease again: a handler that blocked the event loop may have outlived its lease before the lease's
-    // timer could fire.
-    state.checkLease();
-    claim.held = false;
-    const to = releasedTo(ending, state.options?.isLast === true);
-    return tryThen(
-      () =>
-        closeClaim(config, claim, to, (error, retries) => {
-          if (!to) state.warn("complete_failed", error);
-          config.onInternalError(error, to ? "release" : "complete");
-          state.track(retries);
-        }),
-      () => {
-        if (hasResponded) {
-          state.lap("run");
-          state.end("settled", ending);
-        }
-        return ending;
-      },
-      // The store has refused the completion, because the work of this run failed.
-      fail,
-    );
-  }
+function notClosed(state: DeliveryState, error: unknown): Step {
+  const { config, claim, ending } = state;
+  const to = releasedTo(state);
+  // The store has refused the completion, because the work of this run failed.
+  if (!to && codeOf(error) === "handler_failed") return fail(state, error);
+  if (!to) state.warn("complete_failed", error);
+  config.onInternalError(error, closingOf(state));
+  state.track(closeLater(config, claim, to, error));
+  return ending;
 }
 
 /** Returns the state to release the record to, or undefined to complete it. */
-const releasedTo = ({ code }: Ending, isLast: boolean) =>
-  code === "processed" ? undefined : code === "parked" || isLast ? "parked" : "failed";
+function releasedTo({
+  ending: { code },
+  options,
+}: DeliveryState): ReleaseRequest["to"] | undefined {
+  if (code === "processed") return undefined;
+  return code === "parked" || options?.isLast === true ? "parked" : "failed";
+}
 
 const isIterator = (result: unknown) =>
   typeof (result as Partial<Iterator<unknown>> | null | undefined)?.next === "function";

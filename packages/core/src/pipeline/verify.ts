@@ -1,33 +1,39 @@
 import { describeKeys } from "#hmac";
-import { matchingSecret } from "../crypto/keys.js";
+import { matchingSecret, type KnownSecret } from "../crypto/keys.js";
 import { headerNames } from "../delivery.js";
-import { andThen, tryThen } from "../lib/maybe-promise.js";
 import { describe } from "../lib/text.js";
-import type { MaybePromise } from "../store.js";
-import type { UndecodedDelivery } from "./delivery-state.js";
+import type { DeliveryState } from "./delivery-state.js";
 import { setDeliveryId } from "./delivery-id.js";
-import { endWith, type Ending } from "./ending.js";
+import { attempt, follow } from "./drive.js";
+import { endWith, type Ending, type Step } from "./ending.js";
 
 /** Stage 2: verifies the signature. Only then are the service's other headers read. */
-export function verify(state: UndecodedDelivery): MaybePromise<Ending | undefined> {
-  return tryThen(
-    () => state.config.secret.read(),
-    (secrets) =>
-      andThen(matchingSecret(secrets, state.bytes, state.signature), (secret) => {
-        if (!secret) return endWith("signature_mismatch", mismatchIn(state));
-        state.context.secretId = secret.id;
-        const ending = accept(state);
-        state.config.log.verified(state.context.subscriptionId);
-        if (secret !== secrets[0]) state.warn("old_secret");
-        return ending;
-      }),
-    (error) => endWith("misconfigured", describe(error)),
-  );
+export const verify = (state: DeliveryState): Step =>
+  attempt(state, readSecrets, match, unreadable);
+
+const readSecrets = ({ config }: DeliveryState) => config.secret.read();
+
+const unreadable = (_state: DeliveryState, error: unknown) =>
+  endWith("misconfigured", describe(error));
+
+function match(state: DeliveryState, secrets: readonly KnownSecret[]): Step {
+  state.secrets = secrets;
+  return follow(state, matchingSecret(secrets, state.bytes, state.signature), matched);
+}
+
+function matched(state: DeliveryState, secret: KnownSecret | undefined): Ending | undefined {
+  if (!secret) return endWith("signature_mismatch", mismatchIn(state));
+  const { context, config, secrets } = state;
+  context.secretId = secret.id;
+  const ending = accept(state);
+  config.log.verified(context.subscriptionId);
+  if (secret !== secrets[0]) state.warn("old_secret");
+  return ending;
 }
 
 /** Returns a function that describes the configured keys. It is called only for the mismatches that are logged. */
 const mismatchIn =
-  ({ config, bytes, signature }: UndecodedDelivery) =>
+  ({ config, bytes, signature }: DeliveryState) =>
   () =>
     describeKeys(config.secret.known(), config.clock.now(), bytes, signature, config.scheme);
 
@@ -35,7 +41,7 @@ const mismatchIn =
  * Reads the service's unsigned headers, then counts the verified delivery as pending work. Returns an ending if the
  * delivery id is unusable, or if the receiver is draining or full.
  */
-export function accept(state: UndecodedDelivery): Ending | undefined {
+export function accept(state: DeliveryState): Ending | undefined {
   const { header, context, config } = state;
   if (!config.scheme) {
     const count = header(headerNames.attempt);
