@@ -2,8 +2,8 @@ import { DeadlineError, wait, withDeadline } from "../lib/deadline.js";
 import { tryThen } from "../lib/maybe-promise.js";
 import { firstPauseMs, longestPauseMs } from "../lib/times.js";
 import type { Config } from "../setup/config.js";
-import type { ClaimResult, MaybePromise, ReleaseRequest } from "../store.js";
-import { callStore, type Claim } from "./store-call.js";
+import type { ClaimResult, MaybePromise } from "../store.js";
+import { callClose, type Claim, type ClosedTo } from "./store-call.js";
 
 /**
  * Retries to complete the claim, or to release it `to` a state, after the first call failed with `failure`. The retries
@@ -12,14 +12,9 @@ import { callStore, type Claim } from "./store-call.js";
 export const closeLater = (
   config: Config,
   claim: Claim,
-  to: ReleaseRequest["to"] | undefined,
+  to: ClosedTo,
   failure: unknown,
-): Promise<void> =>
-  retry(
-    config,
-    () => callStore(config, claim, to ? "release" : "complete", to),
-    pendingOf(failure),
-  );
+): Promise<void> => retry(config, () => callClose(config, claim, to), pendingOf(failure));
 
 /**
  * Releases a claim whose result was lost: the store may have granted it, but no handler ran. One release is pending
@@ -35,7 +30,7 @@ export function releaseUnused(config: Config, claim: Claim, failure: unknown): P
   let claiming = pendingOf(failure);
   const release = async (): Promise<void> => {
     const released = await tryThen<unknown, unknown>(
-      () => callStore(config, claim, "release", "unused"),
+      () => callClose(config, claim, "unused"),
       (result) => result,
       (error) => {
         const releasing = pendingOf(error);

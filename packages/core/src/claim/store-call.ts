@@ -1,12 +1,6 @@
 import { withDeadline } from "../lib/deadline.js";
 import type { Config } from "../setup/config.js";
-import type {
-  ClaimRequest,
-  CompleteResult,
-  DeadlineCall,
-  MaybePromise,
-  ReleaseRequest,
-} from "../store.js";
+import type { ClaimRequest, DeadlineCall, MaybePromise, ReleaseRequest } from "../store.js";
 
 /**
  * The right to run an event's handler, requested from the store. It may outlive the delivery, so it holds no reference
@@ -29,33 +23,32 @@ export interface Claim {
   held: boolean;
 }
 
-interface Results {
-  readonly complete: CompleteResult;
-  readonly release: boolean;
-  readonly extend: boolean;
-}
+/** The state to release a record to, or undefined to complete it. */
+export type ClosedTo = ReleaseRequest["to"] | undefined;
 
-/** Makes a store call for a claim, within the deadline of the operation. `to` is the new state of a release. */
-export function callStore<Operation extends keyof Results>(
-  config: Config,
-  claim: Claim,
-  operation: Operation,
-  to?: ReleaseRequest["to"],
-): MaybePromise<Results[Operation]> {
-  return withDeadline(config.clock, config.storeTimeouts[operation], `store.${operation}`, (call) =>
-    requestStore(config, claim, operation, call, to),
+/** Completes or releases a claim. */
+export const requestClose = (
+  { store }: Config,
+  { key, request }: Claim,
+  to: ClosedTo,
+  call: DeadlineCall,
+): MaybePromise<unknown> =>
+  to ? store.release(key, { ...request, to }, call) : store.complete(key, request, call);
+
+/** Completes or releases a claim, within the deadline of the store call. */
+export function callClose(config: Config, claim: Claim, to: ClosedTo): MaybePromise<unknown> {
+  const { clock, storeTimeouts } = config;
+  const operation = to ? "release" : "complete";
+  return withDeadline(clock, storeTimeouts[operation], `store.${operation}`, (call) =>
+    requestClose(config, claim, to, call),
   );
 }
 
-/** Makes a store call for a claim, without a deadline. */
-export function requestStore<Operation extends keyof Results>(
-  { store }: Config,
+/** Extends the lease of a claim, within the deadline of the store call. */
+export const callExtend = (
+  { clock, store, storeTimeouts }: Config,
   { key, request }: Claim,
-  operation: Operation,
-  call: DeadlineCall,
-  to?: ReleaseRequest["to"],
-): MaybePromise<Results[Operation]> {
-  // The casts are safe: every release passes `to`, and each operation returns its own type of result.
-  const parameters = (to ? { ...request, to } : request) as ReleaseRequest;
-  return store[operation](key, parameters, call) as MaybePromise<Results[Operation]>;
-}
+): MaybePromise<boolean> =>
+  withDeadline(clock, storeTimeouts.extend, "store.extend", (call) =>
+    store.extend(key, request, call),
+  );

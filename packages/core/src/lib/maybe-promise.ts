@@ -1,7 +1,11 @@
 import type { MaybePromise } from "../store.js";
 
 export function isPromise<T>(value: MaybePromise<T>): value is Promise<T> {
-  return typeof (value as Promise<T> | undefined)?.then === "function";
+  // The types are checked first, because reading `then` of values of many kinds is slow.
+  return (
+    ((typeof value === "object" && value !== null) || typeof value === "function") &&
+    typeof (value as Promise<T>).then === "function"
+  );
 }
 
 /** Calls `use` with `value`, synchronously unless `value` is a promise. */

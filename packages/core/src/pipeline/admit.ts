@@ -1,4 +1,4 @@
-import { headerNames, type HeaderLookup } from "../delivery.js";
+import { headerNames } from "../delivery.js";
 import { codeOf } from "../errors.js";
 import { isBytes } from "../lib/bytes.js";
 import { DeadlineError } from "../lib/deadline.js";
@@ -33,17 +33,17 @@ export function admit(state: DeliveryState): Step {
 
   // A scheme of another package may return a promise, although its type forbids that. `follow` awaits it, because an
   // unhandled rejection would end the process.
-  return follow(state, (scheme?.inspect ?? inspect)(header, state.context.receivedAt), inspected);
+  if (scheme) return follow(state, scheme.inspect(header, state.context.receivedAt), inspected);
+  const signature = header(headerNames.signature);
+  const problem = signatureProblem(signature);
+  return problem ? endWith(problem) : takeBody(state, signature.slice(7));
 }
 
-/** Inspects the headers of the service. The claim is the 64 hex digits of the signature. */
-const inspect = (header: HeaderLookup): Inspection<string> => {
-  const signature = header(headerNames.signature);
-  return { problem: signatureProblem(signature), claim: signature.slice(7) };
-};
+const inspected = (state: DeliveryState, { problem, hint, claim }: Inspection<unknown>): Step =>
+  problem ? endWith(problem, hint) : takeBody(state, claim);
 
-function inspected(state: DeliveryState, { problem, hint, claim }: Inspection<unknown>): Step {
-  if (problem) return endWith(problem, hint);
+/** @param claim for the service, the 64 hex digits of the signature */
+function takeBody(state: DeliveryState, claim: unknown): Step {
   state.signature = claim;
   return (
     state.limit() ??

@@ -1,4 +1,4 @@
-import { callStore } from "../claim/store-call.js";
+import { callExtend } from "../claim/store-call.js";
 import type { DeliveryState } from "./delivery-state.js";
 
 /**
@@ -66,7 +66,7 @@ export class Lease {
   async #extend(): Promise<void> {
     const { config, claim } = this.#state;
     const sentAt = config.clock.monotonic();
-    if (await callStore(config, claim, "extend")) {
+    if (await callExtend(config, claim)) {
       claim.leaseEndsAt = sentAt + config.leaseMs;
     } else {
       this.#extendAt = Infinity;

@@ -1,9 +1,9 @@
 import { closeLater } from "../claim/close.js";
-import { requestStore } from "../claim/store-call.js";
+import { requestClose, type ClosedTo } from "../claim/store-call.js";
 import { codeOf } from "../errors.js";
 import type { RetryError } from "../handler-errors.js";
 import { isPromise } from "../lib/maybe-promise.js";
-import type { DeadlineCall, MaybePromise, ReleaseRequest } from "../store.js";
+import type { DeadlineCall, MaybePromise } from "../store.js";
 import type { DeliveryState } from "./delivery-state.js";
 import { attempt, attemptWithin, wait } from "./drive.js";
 import { endWith, type Ending, type Step } from "./ending.js";
@@ -88,29 +88,16 @@ function close(state: DeliveryState, ending: Ending): Step {
   state.checkLease();
   claim.held = false;
   state.ending = ending;
-  const operation = closingOf(state);
-  return attemptWithin(
-    state,
-    config.storeTimeouts[operation],
-    `store.${operation}`,
-    requestClose,
-    closed,
-    notClosed,
-  );
+  const { complete, release } = config.storeTimeouts;
+  return releasedTo(state)
+    ? attemptWithin(state, release, "store.release", closeRecord, closed, notClosed)
+    : attemptWithin(state, complete, "store.complete", closeRecord, closed, notClosed);
 }
 
-const closingOf = (state: DeliveryState) => (releasedTo(state) ? "release" : "complete");
-
-function requestClose(state: DeliveryState, call: DeadlineCall): MaybePromise<unknown> {
+function closeRecord(state: DeliveryState, call: DeadlineCall): MaybePromise<unknown> {
   const { config, claim } = state;
-  const result = requestStore<"complete" | "release">(
-    config,
-    claim,
-    closingOf(state),
-    call,
-    releasedTo(state),
-  );
-  // The claim must be closed even if the client disconnects meanwhile.
+  const result = requestClose(config, claim, releasedTo(state), call);
+  // The record must be closed even if the client disconnects meanwhile.
   if (isPromise(result)) state.beginRun();
   return result;
 }
@@ -123,16 +110,12 @@ function notClosed(state: DeliveryState, error: unknown): Step {
   // The store has refused the completion, because the work of this run failed.
   if (!to && codeOf(error) === "handler_failed") return fail(state, error);
   if (!to) state.warn("complete_failed", error);
-  config.onInternalError(error, closingOf(state));
+  config.onInternalError(error, to ? "release" : "complete");
   state.track(closeLater(config, claim, to, error));
   return ending;
 }
 
-/** Returns the state to release the record to, or undefined to complete it. */
-function releasedTo({
-  ending: { code },
-  options,
-}: DeliveryState): ReleaseRequest["to"] | undefined {
+function releasedTo({ ending: { code }, options }: DeliveryState): ClosedTo {
   if (code === "processed") return undefined;
   return code === "parked" || options?.isLast === true ? "parked" : "failed";
 }

@@ -1,4 +1,6 @@
-import autocannon from "autocannon";
+import { once } from "node:events";
+import { createConnection, type Socket } from "node:net";
+import { setImmediate as turn, setTimeout as wait } from "node:timers/promises";
 import { bodyOf, headersOf, secret, signatureOf } from "../deliveries.js";
 
 const connections = 20;
@@ -17,32 +19,129 @@ export const headersFor = (id: string) => ({
   "x-github-event": "push",
 });
 
+/** The digits that each request replaces with its own id. */
+const digits = "0".repeat(16);
+const head = Object.entries({
+  host: "127.0.0.1",
+  "content-length": String(body.length),
+  ...headersFor(`dlv_${digits}`),
+}).map(([name, value]) => `${name}: ${value}\r\n`);
+const template = Buffer.concat([
+  Buffer.from(`POST /webhooks HTTP/1.1\r\n${head.join("")}\r\n`),
+  body,
+]);
+const places = [...template.toString("latin1").matchAll(new RegExp(`dlv_${digits}`, "g"))].map(
+  ({ index }) => index + "dlv_".length,
+);
+
+let lastId = 0;
+
+/** A connection that has at most one request in flight, because each request reuses the same bytes. */
+class Sender {
+  readonly #bytes = Buffer.from(template);
+  readonly #socket: Socket;
+  #received = "";
+  /** Receives the status of the response, or undefined if there is none. */
+  #respond: ((status: number | undefined) => void) | undefined;
+
+  constructor(port: number) {
+    this.#socket = createConnection({ port, host: "127.0.0.1", noDelay: true });
+    this.#socket.setEncoding("latin1");
+    this.#socket.on("data", (text: string) => this.#take(text));
+    this.#socket.on("error", () => this.#end(undefined));
+    this.#socket.on("close", () => this.#end(undefined));
+  }
+
+  async connected(): Promise<void> {
+    if (this.#socket.connecting) await once(this.#socket, "connect");
+  }
+
+  send(respond: (status: number | undefined) => void): void {
+    if (this.#socket.destroyed) return respond(undefined);
+    lastId += 1;
+    const id = String(lastId).padStart(digits.length, "0");
+    for (const place of places) this.#bytes.write(id, place, "latin1");
+    this.#respond = respond;
+    this.#socket.write(this.#bytes);
+  }
+
+  close(): void {
+    this.#socket.destroy();
+  }
+
+  #take(text: string): void {
+    this.#received += text;
+    const status = statusOf(this.#received);
+    if (status !== undefined) this.#end(status);
+  }
+
+  #end(status: number | undefined): void {
+    const respond = this.#respond;
+    this.#respond = undefined;
+    this.#received = "";
+    respond?.(status);
+  }
+}
+
+/** Returns the status of a response, or undefined while it is incomplete. */
+function statusOf(text: string): number | undefined {
+  const bodyAt = text.indexOf("\r\n\r\n") + 4;
+  if (bodyAt < 4) return undefined;
+  const headers = text.slice(0, bodyAt);
+  const length = /\r\ncontent-length: (\d+)/i.exec(headers)?.[1];
+  const isComplete =
+    length === undefined
+      ? !/\r\ntransfer-encoding: chunked/i.test(headers) || text.endsWith("\r\n0\r\n\r\n")
+      : text.length - bodyAt >= Number(length);
+  return isComplete ? Number(text.slice("HTTP/1.1 ".length, "HTTP/1.1 200".length)) : undefined;
+}
+
 /**
- * Sends deliveries of 1 kB for `ms` milliseconds, one after the other on each connection, each with its own id.
- * Resolves to the number of responses.
+ * Sends deliveries of 1 kB for `ms` milliseconds over 20 connections, each delivery with its own id. A connection sends
+ * the next delivery when it has received a response or, with `perSecond`, when that rate requires it. Without
+ * `perSecond`, this process never sleeps, because the kernel bills waking it to the server. Resolves to the number of
+ * responses.
  *
  * @throws Error (as a rejection) if a request failed or its status was not 2xx, because a rejected delivery takes less
  *   time
  */
-export async function load(port: number, ms: number): Promise<number> {
-  const { requests, non2xx, errors } = await autocannon({
-    url: `http://127.0.0.1:${port}/webhooks`,
-    method: "POST",
-    // autocannon replaces [<id>] with a different text in each request.
-    headers: headersFor("dlv_[<id>]"),
-    body,
-    idReplacement: true,
-    connections,
-    duration: ms / 1_000,
-    // Takes short samples, because autocannon checks only once per sample whether the time is up.
-    sampleInt: 100,
-  });
-  // `errors` does not include connections that the server closes: autocannon reopens them, and the requests on them are
-  // lost. Counts every request without a response as lost, minus one per connection, which may still be pending at the
-  // end.
-  const lost = Math.max(requests.sent - requests.total - connections, 0);
-  if (non2xx + errors + lost > 0) {
-    throw new Error(`${non2xx} responses were not 2xx, and ${errors + lost} requests failed.`);
+export async function load(port: number, ms: number, perSecond = Infinity): Promise<number> {
+  const senders = Array.from({ length: connections }, () => new Sender(port));
+  try {
+    await Promise.all(senders.map((sender) => sender.connected()));
+    return await sendAll(senders, ms, perSecond);
+  } finally {
+    for (const sender of senders) sender.close();
   }
-  return requests.total;
+}
+
+async function sendAll(senders: readonly Sender[], ms: number, perSecond: number): Promise<number> {
+  const idle = [...senders];
+  let [sent, answered, refused, failed] = [0, 0, 0, 0];
+  const start = performance.now();
+  const pause = () => (perSecond < Infinity ? wait(1) : turn());
+  const send = (sender: Sender) => {
+    sent += 1;
+    sender.send((status) => {
+      answered += 1;
+      if (status === undefined) {
+        // The connection is closed, so it sends nothing more.
+        failed += 1;
+        return;
+      }
+      if (status < 200 || status > 299) refused += 1;
+      if (perSecond < Infinity || performance.now() - start >= ms) idle.push(sender);
+      else send(sender);
+    });
+  };
+  while (performance.now() - start < ms && failed < senders.length) {
+    const due = Math.ceil((performance.now() - start + 1) * (perSecond / 1_000));
+    while (idle.length > 0 && sent < due) send(idle.pop() as Sender);
+    await pause();
+  }
+  while (answered < sent) await pause();
+  if (refused + failed > 0) {
+    throw new Error(`${refused} responses were not 2xx, and ${failed} requests failed.`);
+  }
+  return answered;
 }

@@ -1,10 +1,10 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { performance } from "node:perf_hooks";
+import { cpuTimeMs } from "../cpu-time.js";
 import { eventType } from "../deliveries.js";
 import { platforms, type Handle } from "./platforms.js";
 
-// Runs one contender. Sends its port, then its busy time in milliseconds whenever it receives a message.
+// Runs one contender. Sends its port, then its CPU time in milliseconds whenever it receives a message.
 const [platform = "", name = ""] = process.argv.slice(2);
 const mount = platforms[platform]?.contenders[name];
 if (!mount) throw new Error(`There is no contender "${name}" on ${platform}.`);
@@ -17,6 +17,6 @@ const handle: Handle = async (event) => {
 
 const server = createServer(mount(handle));
 server.listen(0, "127.0.0.1", () => process.send?.((server.address() as AddressInfo).port));
-process.on("message", () => process.send?.(performance.eventLoopUtilization().active));
+process.on("message", () => process.send?.(cpuTimeMs()));
 // Exits when the parent has exited.
 process.once("disconnect", () => process.exit());
