@@ -1,4 +1,4 @@
-import type { Meter } from "@opentelemetry/api";
+import { createNoopMeter, type Meter } from "@opentelemetry/api";
 import type { DeliveryReport, OutcomeCode } from "@svc-webhooks/core";
 import { advise, attempt } from "../lib/safely.js";
 import type { Labels } from "./labels.js";
@@ -56,11 +56,12 @@ export function observeDeliveries(
       description: "Delivery warnings by code.",
     }),
   );
-  const shared = messagingOf(name, "process", "process");
   const receiverLabel = { [own.receiver]: name };
   for (const code of alerting) {
     attempt(() => outcomes?.add(0, { ...receiverLabel, [own.outcome]: code }));
   }
+  // Without an SDK, no delivery spends time on attributes that nothing reads.
+  const isNoop = meter === createNoopMeter();
   let isAdvised = false;
 
   return ({ receiver, phase, code, status, type, totalMs, warnings }) => {
@@ -70,16 +71,15 @@ export function observeDeliveries(
         `telemetry() has the name "${name}", but its receiver has the name "${receiver}". Pass the receiver's name.`,
       );
     }
-    attempt(() => outcomes?.add(1, { ...receiverLabel, [own.outcome]: code }));
-    const ended = { ...receiverLabel, [own.outcome]: code, [own.phase]: phase };
-    attempt(() =>
-      consumed?.add(1, {
-        ...shared,
-        ...ended,
-        [stable.statusCode]: status,
-        ...(type !== undefined && { [own.eventType]: labels.typeOf(type) }),
-      }),
-    );
+    if (isNoop) return;
+    attempt(() => outcomes?.add(1, { [own.receiver]: name, [own.outcome]: code }));
+    const ended = { [own.receiver]: name, [own.outcome]: code, [own.phase]: phase };
+    attempt(() => {
+      const attributes = Object.assign(messagingOf(name, "process", "process"), ended);
+      attributes[stable.statusCode] = status;
+      if (type !== undefined) attributes[own.eventType] = labels.typeOf(type);
+      consumed?.add(1, attributes);
+    });
     attempt(() => duration?.record(totalMs / 1_000, ended));
     for (const warning of warnings) {
       attempt(() => warned?.add(1, { ...receiverLabel, [own.warning]: warning }));

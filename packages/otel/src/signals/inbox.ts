@@ -33,19 +33,17 @@ export function traceEnqueues(
   labels: Labels,
   tracer: Tracer,
 ): void {
-  const shared = messagingOf(name, "send", "enqueue");
   inbox.around = (store, { deliveryId, bodyBytes, type }) =>
     inSpan(
       tracer,
       `enqueue ${name}`,
       () => ({
         kind: SpanKind.PRODUCER,
-        attributes: {
-          ...shared,
+        attributes: Object.assign(messagingOf(name, "send", "enqueue"), {
           [messaging.messageId]: deliveryId,
           [messaging.bodySize]: bodyBytes,
           [own.eventType]: spanTypeOf(type),
-        },
+        }),
       }),
       (span) => store(span && attempt(() => traceTextOf(span))),
       (errors) => (errors.length === 1 ? labels.errorTypeOf(errors[0]) : undefined),

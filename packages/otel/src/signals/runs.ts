@@ -1,4 +1,4 @@
-import { SpanKind, type Meter, type Tracer } from "@opentelemetry/api";
+import { createNoopMeter, SpanKind, type Meter, type Tracer } from "@opentelemetry/api";
 import type { Clock, DeliveryContext } from "@svc-webhooks/core";
 import { traceOf } from "@svc-webhooks/core/inbox";
 import { attempt } from "../lib/safely.js";
@@ -33,8 +33,8 @@ export function aroundRuns(
       advice: { explicitBucketBoundaries: buckets },
     }),
   );
-  const shared = messagingOf(name, "process", "process");
   const receiver = { [own.receiver]: name };
+  const isNoop = meter === createNoopMeter();
 
   return (run, context) => {
     const { type } = context;
@@ -46,25 +46,24 @@ export function aroundRuns(
       () => ({
         kind: SpanKind.CONSUMER,
         links: isLinked ? linksTo(traceOf(context)) : [],
-        attributes: {
-          ...shared,
+        attributes: Object.assign(messagingOf(name, "process", "process"), {
           [messaging.messageId]: context.deliveryId,
           [messaging.bodySize]: context.bodyBytes,
           [own.eventType]: spanTypeOf(type),
           [own.run]: context.run,
           [own.attempt]: context.attempt,
-        },
+        }),
       }),
       run,
       (errors) => {
         attempt(() => active?.add(-1, receiver));
-        const seconds = (clock.monotonic() - startedAt) / 1_000;
         const errorType = errors.length === 1 ? labels.errorTypeOf(errors[0]) : undefined;
-        duration?.record(seconds, {
-          ...shared,
-          [own.eventType]: labels.typeOf(type),
-          ...(errorType !== undefined && { [stable.errorType]: errorType }),
-        });
+        if (isNoop) return errorType;
+        const seconds = (clock.monotonic() - startedAt) / 1_000;
+        const attributes = messagingOf(name, "process", "process");
+        attributes[own.eventType] = labels.typeOf(type);
+        if (errorType !== undefined) attributes[stable.errorType] = errorType;
+        duration?.record(seconds, attributes);
         return errorType;
       },
     );

@@ -14,7 +14,10 @@ import { messaging, own, stable } from "./names.js";
 /** Returns an event's type for a span, cut to 256 characters because the sender chooses its length. */
 export const spanTypeOf = (type: string): string => type.slice(0, 256);
 
-/** Returns the attributes that all spans and messaging metrics of one kind of operation share. */
+/**
+ * Returns the attributes that all spans and messaging metrics of one kind of operation share, in a new object. Callers
+ * add their own to it: V8 is much slower at spreading an object into a literal that has more keys.
+ */
 export const messagingOf = (name: string, type: string, operation: string): Attributes => ({
   [own.receiver]: name,
   [messaging.system]: "svc_webhooks",
