@@ -1,15 +1,19 @@
 import { eventBody, secret, signed } from "@svc-webhooks/kit/deliveries";
 import { gate } from "@svc-webhooks/kit/gate";
 import { settled } from "@svc-webhooks/kit/settled";
-import { type FakeClock } from "@svc-webhooks/testing";
+import { fakeClock, type FakeClock } from "@svc-webhooks/testing";
 import { describe, expect, test, vi } from "vitest";
 import {
   createReceiver,
+  memoryStore,
   parseDelivery,
+  PermanentError,
   serializeDelivery,
   type DeliveryContext,
   type DeliveryStore,
+  type Outcome,
   type Receiver,
+  type ReceiverOptions,
   type SignalReason,
 } from "../src/index.js";
 import {
@@ -562,6 +566,16 @@ describe("the context of a handler", () => {
   });
 });
 
+/** Options with a store in which one operation waits for `opened`. */
+function storing(operation: "complete" | "release", opened: Promise<void>) {
+  const store = memoryStore();
+  const waits: DeliveryStore["complete"] & DeliveryStore["release"] = async (...call) => {
+    await opened;
+    return store[operation](...call) as never;
+  };
+  return { store: { ...store, [operation]: waits } };
+}
+
 describe("waitUntil", () => {
   /** A `waitUntil` and the work that it received, in total and pending. */
   function background() {
@@ -590,6 +604,67 @@ describe("waitUntil", () => {
     await finish();
     expect(pending.size).toBe(0);
     expect(works).toHaveLength(1);
+  });
+
+  const permanent = new PermanentError("no such account");
+
+  test.each<[string, (opened: Promise<void>) => Partial<ReceiverOptions>, Outcome["code"][]]>([
+    [
+      "complete after a synchronous handler",
+      (opened) => storing("complete", opened),
+      ["processed"],
+    ],
+    [
+      "release after a handler that throws",
+      (opened) => ({ ...storing("release", opened), on: { "*": throwing(new Error("no")) } }),
+      ["handler_failed"],
+    ],
+    [
+      "release after a schema that rejects",
+      (opened) => ({
+        ...storing("release", opened),
+        events: { "email.sent": schemaBy(() => ({ issues: [{ message: "no" }] })) },
+      }),
+      ["event_invalid"],
+    ],
+    [
+      "onParked",
+      (opened) => ({ on: { "*": throwing(permanent) }, onParked: () => opened }),
+      ["parked"],
+    ],
+    [
+      "release after onParked",
+      (opened) => ({
+        ...storing("release", opened),
+        on: { "*": throwing(permanent) },
+        onParked: () => {},
+      }),
+      ["parked"],
+    ],
+    [
+      "a handler that outlives handlerTimeoutMs",
+      (opened) => ({ on: { "*": () => opened }, handlerTimeoutMs: 1 }),
+      ["handler_timeout", "processed"],
+    ],
+  ])("receives %s, and drain counts the delivery", async (_, optionsWith, codes) => {
+    const { opened, open } = gate();
+    const { works, pending, waitUntil } = background();
+    const clock = fakeClock();
+    const { receiver, reports } = observed({ clock, ...optionsWith(opened) });
+    const left = async () => {
+      const draining = receiver.drain({ deadlineMs: 0 });
+      await clock.advance(0);
+      return draining;
+    };
+
+    const responding = receive(receiver, waitUntil);
+    await clock.advance(1);
+    expect([works.length, pending.size, await left()]).toEqual([1, 1, 1]);
+    open();
+    await settled();
+    expect([works.length, pending.size, await left()]).toEqual([1, 0, 0]);
+    expect((await responding).code).toBe(codes[0]);
+    expect(reports.map(({ code }) => code)).toEqual(codes);
   });
 
   test.each([
