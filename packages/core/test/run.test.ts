@@ -569,11 +569,11 @@ describe("the context of a handler", () => {
 /** Options with a store in which one operation waits for `opened`. */
 function storing(operation: "complete" | "release", opened: Promise<void>) {
   const store = memoryStore();
-  const waits: DeliveryStore["complete"] & DeliveryStore["release"] = async (...call) => {
+  const waits = async (...call: Parameters<DeliveryStore["release"]>) => {
     await opened;
-    return store[operation](...call) as never;
+    return store[operation](...call);
   };
-  return { store: { ...store, [operation]: waits } };
+  return { store: { ...store, [operation]: waits } as DeliveryStore };
 }
 
 describe("waitUntil", () => {
