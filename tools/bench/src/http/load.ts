@@ -117,29 +117,30 @@ export async function load(port: number, ms: number, perSecond = Infinity): Prom
 
 async function sendAll(senders: readonly Sender[], ms: number, perSecond: number): Promise<number> {
   const idle = [...senders];
-  let [sent, answered, refused, failed] = [0, 0, 0, 0];
+  const counts = { sent: 0, answered: 0, refused: 0, failed: 0 };
   const start = performance.now();
   const pause = () => (perSecond < Infinity ? wait(1) : turn());
   const send = (sender: Sender) => {
-    sent += 1;
+    counts.sent += 1;
     sender.send((status) => {
-      answered += 1;
+      counts.answered += 1;
       if (status === undefined) {
         // The connection is closed, so it sends nothing more.
-        failed += 1;
+        counts.failed += 1;
         return;
       }
-      if (status < 200 || status > 299) refused += 1;
+      if (status < 200 || status > 299) counts.refused += 1;
       if (perSecond < Infinity || performance.now() - start >= ms) idle.push(sender);
       else send(sender);
     });
   };
-  while (performance.now() - start < ms && failed < senders.length) {
+  while (performance.now() - start < ms && counts.failed < senders.length) {
     const due = Math.ceil((performance.now() - start + 1) * (perSecond / 1_000));
-    while (idle.length > 0 && sent < due) send(idle.pop() as Sender);
+    for (const sender of idle.splice(0, Math.max(due - counts.sent, 0))) send(sender);
     await pause();
   }
-  while (answered < sent) await pause();
+  while (counts.answered < counts.sent) await pause();
+  const { answered, refused, failed } = counts;
   if (refused + failed > 0) {
     throw new Error(`${refused} responses were not 2xx, and ${failed} requests failed.`);
   }
