@@ -69,7 +69,10 @@ export interface Client {
   readonly sends: {
     /** Returns the status of a send. */
     readonly get: (send_id: string, options?: RequestOptions) => ResponsePromise<SendStatus>;
-    /** Polls the status until it is final, or until it matches `until`. */
+    /**
+     * Polls the status until it matches `until`, by default until it is final. Rejects with `not_reached` if the send
+     * has another final status and `until` is not a function.
+     */
     readonly waitFor: (send_id: string, options?: WaitOptions) => Promise<SendStatus>;
   };
   readonly domains: {

@@ -101,7 +101,7 @@ export interface WebhookEndpointWithSecret {
   readonly secret: MaskedSecret;
 }
 
-/** The filter of a list of deliveries. */
+/** The query of a list of deliveries: a filter, and the page. */
 export interface WebhookEventQuery {
   /** The endpoint of the deliveries. Default: all. */
   readonly webhook_endpoint_id?: string | undefined;

@@ -217,7 +217,7 @@ function parsed(listed: ListedDelivery, now: number) {
   if (!isFilled(deliveryId) || !isFilled(status) || !isTime) {
     throw new WebhookError(
       "unreadable_list",
-      "A listed delivery has no id, status or valid time. Pass `map`, which returns { deliveryId, status, createdAt }; a time is a Date, ISO 8601 with an offset, or epoch milliseconds.",
+      "A listed delivery lacks an id, a status or a valid time. Pass `map`, which returns { deliveryId, status, createdAt }; a time is a Date, ISO 8601 with an offset, or epoch milliseconds.",
     );
   }
   if (atMs > now + dayMs) {
@@ -278,7 +278,7 @@ function rethrow(error: unknown): never {
  *
  * @throws ConfigError `invalid_option`, `unknown_option` (as rejections)
  * @throws WebhookError `not_newest_first`: a delivery is newer than the one before it, and the list does not repeat
- *   deliveries; `unreadable_list`: a delivery has no id, status or valid time; `clock_behind`: a delivery was created
+ *   deliveries; `unreadable_list`: a delivery lacks an id, a status or a valid time; `clock_behind`: a delivery was created
  *   more than a day after `clock`; `missing_body`: the receiver's `dedupeBy` is `"event"` or `"body"`, and `map`
  *   returned no body (as rejections). Earlier deliveries may have been requested already
  * @throws the error of the list, `peek`, `map`, `queued` or `onProgress` (as a rejection)

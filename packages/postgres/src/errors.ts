@@ -39,7 +39,8 @@ export const isLockTimeout = (error: unknown): boolean => withCode(error, "55P03
  * unchanged if its cause is not known.
  */
 export function explained(error: unknown, schema: Pick<Schema, "name">): unknown {
-  // The outermost match counts, because the error of a refused statement has an earlier failure as its cause.
+  // The outermost match counts: the error with which PostgreSQL rejects a statement in an aborted transaction (25P02) has
+  // the error of an earlier statement as its cause.
   for (const link of chain(error)) {
     const explanation = explanations.find(({ codes }) => codes.includes(String(link.code)));
     if (!explanation) continue;

@@ -138,7 +138,7 @@ describe("the server for a receiver's handler", () => {
 
   test("refuses other requests", async () => {
     expect(await handled({})).toEqual([405, ""]);
-    const invalid = [400, "The body is not an event as JSON."];
+    const invalid = [400, "The body is not JSON, or is larger than 4 MiB. Post the event as JSON."];
     expect(await handled({ method: "POST", body: "{" })).toEqual(invalid);
     const huge = `"${"x".repeat(4_194_304)}"`;
     expect(await handled({ method: "POST", body: huge })).toEqual(invalid);

@@ -77,9 +77,9 @@ const askEveryMs = 3_000;
 const asked = new WeakSet<object>();
 
 /**
- * Checks a worker's connection until the worker is closed, and replaces both its connections if the first has died
- * silently or leads to a replica. A worker without `workerConnection` would keep dead connections indefinitely. Both
- * connections are replaced, because BullMQ waits for a reply on one before it uses the other.
+ * Checks a worker's main connection until the worker is closed. If it has died silently or leads to a replica, replaces
+ * it and the worker's blocking connection, because BullMQ waits for a reply on one before it uses the other. A worker
+ * without `workerConnection` would keep dead connections indefinitely.
  */
 export function keepConnected(worker: Pick<QueueLike, "backend"> | undefined): void {
   if (!worker || asked.has(worker)) return;

@@ -3,7 +3,7 @@ import { replyOf, type Database } from "../database.js";
 import type { Schema } from "../schema/schema.js";
 import { explained, isPoolTimeout, isTransient, notSent } from "../errors.js";
 
-/** The store's calls, each a single statement. */
+/** Runs the store's calls, each a single statement, and converts their errors. */
 export interface Calls {
   /** Runs a statement and resolves to its reply. */
   readonly call: (

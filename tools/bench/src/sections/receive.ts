@@ -20,7 +20,7 @@ export const run: RunSection = async (quick) => {
     try {
       const turns: Record<string, Turn> = {};
       // In 1 kB races, fills the memory store to its capacity, so that each delivery evicts a record. The hand-written
-      // receiver also drops its records in generations of 100,000.
+      // receiver drops records too, in generations of 100,000.
       const filled = quick || bytes > 1_024 ? 1 : 100_000;
       for (const name of contenders) {
         const args = [name, handler, String(bytes), String(filled)];

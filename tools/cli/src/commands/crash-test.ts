@@ -175,7 +175,7 @@ export const crashTest = command({
     const isSet = (name: string) => env[name] !== undefined || given.stub.includes(name);
     for (const { file, names } of envFilesIn(process.cwd(), isSet)) {
       context.note(
-        `${file} contains addresses in ${names.join(", ")}, which your server may read and use, because its environment does not set them. To replace them, set them and name them with --through or --stub.`,
+        `Your server may read ${file} and use the addresses in ${names.join(", ")}, because its environment lacks these variables. To replace an address, set its variable in the environment of this command, and name it with --through or --stub.`,
       );
     }
     const { env: kept, removed } = withoutPostgres(env);

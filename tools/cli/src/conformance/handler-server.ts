@@ -64,7 +64,7 @@ async function run(
     const body = await readRawBody(request, mostBytes);
     event = JSON.parse(new TextDecoder().decode(body));
   } catch {
-    return end(400, "The body is not an event as JSON.");
+    return end(400, "The body is not JSON, or is larger than 4 MiB. Post the event as JSON.");
   }
   try {
     await handle(event);

@@ -2,7 +2,7 @@ import { spawnSync, type ChildProcess } from "node:child_process";
 import { setTimeout as pause } from "node:timers/promises";
 import { exists, processesOf } from "./processes.js";
 
-/** The polling interval for the end of the group, in milliseconds. */
+/** The interval at which the processes are checked until they have exited, in milliseconds. */
 const lookMs = 50;
 
 /** How long the processes may take to exit after SIGTERM, and after SIGKILL, in milliseconds. */

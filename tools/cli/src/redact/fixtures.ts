@@ -35,7 +35,7 @@ export function createFixtures(sender: Sender, redactor: Redactor): Fixtures {
       const { headers: kept, ids } = redactedHeaders(captured.headers, scheme.headers, redactor);
       const body = redactedBody(text, ids, redactor);
       const at = new Date(time).toISOString();
-      // Replaces the method, because senders use only POST, and the path, because commands ignore it in fixtures.
+      // The method is POST, the only one that senders use. The path is `/`, because no command reads the path of a fixture.
       const bare: Captured = { at, method: "POST", path: "/", headers: kept, body, verdict };
       const identity = await identityOf(scheme, bare);
       const signing = { secret: signingSecret, at: time, ...identity };

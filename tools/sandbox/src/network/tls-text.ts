@@ -34,7 +34,7 @@ export function tlsText(
     case "CERT_NOT_YET_VALID":
       return "The certificate is not valid yet.";
     case "ERR_TLS_CERT_ALTNAME_INVALID":
-      return `The certificate is not valid for ${host}.`;
+      return `The certificate is not valid for ${host}. Use a host name that it contains.`;
   }
   // A code that begins with neither EPROTO nor ERR_ comes from OpenSSL, and names a problem with the certificate.
   if (!/^E(?:PROTO|RR_)/.test(code)) return `The certificate was refused: ${message} (${code}).`;

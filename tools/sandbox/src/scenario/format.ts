@@ -166,7 +166,7 @@ export function rotationsIn(step: Step): number {
 
 /** The assumption that a file cannot change. With another value, a file could send data to other machines. */
 export const fixedAssumption = "A-21";
-export const fixedReason = `${fixedAssumption}, because a scenario delivers only to its receiver. Remove the assumption.`;
+export const fixedReason = `${fixedAssumption}, because a scenario delivers only to its receiver.`;
 
 const file = z.strictObject({
   version: z.literal(version),
@@ -193,7 +193,7 @@ export function parseScenario(value: unknown): Scenario {
   assertShallow(value);
   const { steps, ...head } = parsed(file, value, "");
   if (Object.hasOwn(head.assumptions ?? {}, fixedAssumption))
-    throw new Error(`assumptions cannot have ${fixedReason}`);
+    throw new Error(`assumptions cannot have ${fixedReason} Remove it.`);
   const known = new Set(["receiver"]);
   let requests = 0;
   return {

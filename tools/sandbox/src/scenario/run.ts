@@ -190,7 +190,7 @@ async function runAction(run: Run, step: ActionStep): Promise<StepResult> {
   chooseSecret(run, step);
   const params = filled(step.params, values) as Readonly<Record<string, string>>;
   if (step.action === "set-assumption" && params["id"] === fixedAssumption)
-    throw new WrongStep(`cannot set ${fixedReason}`);
+    throw new WrongStep(`cannot set ${fixedReason} Remove the step.`);
   try {
     const done = await run.perform(step.action, {
       params,

@@ -618,14 +618,14 @@ describe("TLS", () => {
       "other.test",
       valid,
       valid,
-      "The certificate is not valid for other.test.",
+      "The certificate is not valid for other.test. Use a host name that it contains.",
     ],
     [
       "for an address only at first sight",
       "127.0.0.1.other.test",
       valid,
       valid,
-      "The certificate is not valid for 127.0.0.1.other.test.",
+      "The certificate is not valid for 127.0.0.1.other.test. Use a host name that it contains.",
     ],
     [
       "for clients alone",

@@ -77,13 +77,17 @@ describe("a file of somebody else cannot send anything to another address", () =
 
   test("by the assumption that allows public URLs", async () => {
     const { url } = await receiver();
-    const text = "A-21, because a scenario delivers only to its receiver. Remove the assumption.";
+    const text = "A-21, because a scenario delivers only to its receiver.";
     const file = { ...scenario(send), assumptions: { "A-21": "strict" } };
-    expect(await refusal(file, url)).toBe(`assumptions cannot have ${text}`);
-    expect(await refusal(scenario(choose), url)).toBe(`steps[0] cannot set ${text}`);
+    expect(await refusal(file, url)).toBe(`assumptions cannot have ${text} Remove it.`);
+    expect(await refusal(scenario(choose), url)).toBe(
+      `steps[0] cannot set ${text} Remove the step.`,
+    );
     const hidden = { ...choose, params: { id: "{text}" } };
     const named = { action: "checkpoint", body: { name: "A-21" }, capture: { text: "name" } };
-    expect(await refusal(scenario(named, hidden), url)).toBe(`steps[1] cannot set ${text}`);
+    expect(await refusal(scenario(named, hidden), url)).toBe(
+      `steps[1] cannot set ${text} Remove the step.`,
+    );
   });
 });
 
