@@ -64,6 +64,25 @@ describe.each(Object.entries(libraries))("a schema of %s", (_, schema) => {
   });
 });
 
+test("the result of a schema may be a thenable whose `then` returns nothing", async () => {
+  const schema = schemaBy((value) => {
+    const then = (use: (result: { value: unknown }) => void) => use({ value });
+    // oxlint-disable-next-line unicorn/no-thenable
+    return { then } as never;
+  });
+  const { opened, open } = gate();
+  const { receiver, operations } = timed({
+    events: { "email.sent": schema },
+    on: { "*": () => opened },
+  });
+  const responding = send(receiver);
+  await settled();
+  expect(operations()).toEqual(["claim"]);
+  open();
+  expect((await responding).code).toBe("processed");
+  expect(operations()).toEqual(["claim", "complete"]);
+});
+
 test("a schema receives the body with its type in `type`, from any field", async () => {
   const seen: unknown[] = [];
   const schema = schemaBy((event) => {

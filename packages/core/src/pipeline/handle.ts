@@ -1,8 +1,8 @@
 import { PermanentError } from "../handler-errors.js";
 import type { DeliveryContext } from "../handler.js";
-import { isPromise } from "../lib/maybe-promise.js";
+import { andThen } from "../lib/maybe-promise.js";
 import type { CommonOptions } from "../options.js";
-import type { StandardSchemaResult, StandardSchemaV1 } from "../standard-schema.js";
+import type { StandardSchemaV1 } from "../standard-schema.js";
 import type { MaybePromise } from "../store.js";
 import type { DeliveryState } from "./delivery-state.js";
 import { surround } from "./surround.js";
@@ -30,16 +30,14 @@ export const contextOf = (state: DeliveryState): DeliveryContext =>
   state.context as unknown as DeliveryContext;
 
 function validate(state: DeliveryState, schema: StandardSchemaV1): MaybePromise<unknown> {
-  const onResult = (result: StandardSchemaResult<unknown>) => {
+  return andThen(schema["~standard"].validate(state.event), (result) => {
     if (!result.issues) return begin(state, result.value);
     const issues = result.issues.map(({ message, path = [] }) => {
       const keys = path.map((part) => String(typeof part === "object" ? part.key : part));
       return `${keys.join(".")}: ${message}`;
     });
     throw new InvalidEvent(issues.join("; "));
-  };
-  const result = schema["~standard"].validate(state.event);
-  return isPromise(result) ? result.then(onResult) : onResult(result);
+  });
 }
 
 const begin = (state: DeliveryState, event: unknown): MaybePromise<unknown> =>
