@@ -20,9 +20,9 @@ describe("after its response, a delivery is released", () => {
     const { receiver, clock } = timed({}, () => faults);
     const bodies: WeakRef<Uint8Array>[] = [];
     const respond = async (_value: unknown, index: number) => {
-      const body = new TextEncoder().encode(eventBody());
-      bodies.push(new WeakRef(body));
-      const delivery = await signed(body, { "x-svc-delivery-id": `dlv_${index}` });
+      const delivery = await signed(eventBody(), { "x-svc-delivery-id": `dlv_${index}` });
+      // The delivery has a copy of the bytes that it was made of.
+      bodies.push(new WeakRef(delivery.body));
       return (await receiver.receive(delivery)).code;
     };
     const responses = Promise.all(Array.from({ length: deliveries }, respond));
