@@ -566,7 +566,7 @@ describe("the context of a handler", () => {
   });
 });
 
-/** Options with a store in which one operation waits for `opened`. */
+/** Options with a store in which `complete` or `release` waits for `opened`. */
 function storing(operation: "complete" | "release", opened: Promise<void>) {
   const store = memoryStore();
   const waits = async (...call: Parameters<DeliveryStore["release"]>) => {
