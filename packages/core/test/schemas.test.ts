@@ -66,7 +66,9 @@ describe.each(Object.entries(libraries))("a schema of %s", (_, schema) => {
 
 test("the result of a schema may be a thenable whose `then` returns nothing", async () => {
   const schema = schemaBy((value) => {
-    const then = (use: (result: { value: unknown }) => void) => use({ value });
+    const then = (use: (result: { value: unknown }) => unknown) => {
+      use({ value });
+    };
     // oxlint-disable-next-line unicorn/no-thenable
     return { then } as never;
   });
