@@ -21,11 +21,11 @@ async function sizeOf(input: string, options: RolldownOptions = {}): Promise<num
 
 /**
  * Maximum size of a package's own code in bytes, minified and gzipped. In November 2026, the largest
- * adapter has 2,209: a quarter of it names the middleware that has consumed a body, 60 end a response whose headers
- * middleware has sent, 540 create no promise and no response twice, and 13 are the second import of the core, which a
- * bundle that contains the core does not have.
+ * adapter has 2,217: a quarter of it names the middleware that has consumed a body, 60 end a response whose headers
+ * middleware has sent, 540 create no promise and no response twice, 8 copy a body whose bytes a `once` listener has
+ * received too, and 13 are the second import of the core, which a bundle that contains the core does not have.
  */
-const budgets = { adapter: 2_209, store: 2_700 } as const;
+const budgets = { adapter: 2_217, store: 2_700 } as const;
 
 /** The maximum sizes of entries that do more, with the reasons. */
 const ownBudgets: Readonly<Record<string, number>> = {

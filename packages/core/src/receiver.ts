@@ -115,8 +115,8 @@ const resumedStages = (): readonly RunStage[] => [
 /**
  * The key of the property of `receive` that adapters may call instead: it returns an outcome without a promise if the
  * delivery waits for nothing. It belongs to the function and not to the receiver, so that a function that wraps
- * `receive` is never bypassed. Registered globally, because an application may load the core both as ESM and as
- * CommonJS.
+ * `receive` is never bypassed; nor is one that inherits from it, such as a Proxy. Registered globally, because an
+ * application may load the core both as ESM and as CommonJS.
  */
 const directKey = Symbol.for("svc-webhooks.direct");
 
@@ -158,7 +158,11 @@ export function createReceiver<
     drive(new DeliveryState(config, stages, delivery, pending, false, callOptions));
   const receive: Receiver["receive"] = (delivery, callOptions) =>
     Promise.resolve(receiveNow(delivery, callOptions));
-  Object.defineProperty(receive, directKey, { value: receiveNow });
+  Object.defineProperty(receive, directKey, {
+    get(this: unknown) {
+      return this === receive ? receiveNow : undefined;
+    },
+  });
 
   return {
     receive,

@@ -132,6 +132,8 @@ function readStream(
       else (joined ?? joinChunks(limit, settle)).end();
     };
     reading.stop = abort;
+    // Checked now, because a listener added with `once` is removed before its chunk arrives here.
+    if (request.listenerCount("data")) joined = joinChunks(limit, settle);
     // `once` would create a wrapper for each listener, and is not needed: no listener has an effect after the end.
     request.on("data", take);
     request.on("end", end);

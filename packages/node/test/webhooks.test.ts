@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
+import type { Receiver } from "@svc-webhooks/core";
 import { webhooks } from "@svc-webhooks/node";
 import { fakeClock } from "@svc-webhooks/testing";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
@@ -95,6 +96,28 @@ test("builds each response from the outcome that a wrapped receiver returns", as
     const delivery = await signed(eventBody(), { "x-svc-delivery-id": `dlv_${status}` });
     expect(await send(port, delivery)).toMatchObject({ status, code: "processed" });
   }
+});
+
+describe("a function that wraps receive is never bypassed", () => {
+  const { receiver } = observedReceiver();
+  const wrapped: Receiver["receive"] = async (...given) =>
+    Object.assign(await receiver.receive(...given), { status: 202 });
+  const copy = Object.assign(wrapped.bind(undefined), receiver.receive);
+  const heir = Object.setPrototypeOf(wrapped.bind(undefined), receiver.receive) as typeof wrapped;
+  const proxy = new Proxy(receiver.receive, {
+    apply: async (_receive, _this, given: Parameters<typeof wrapped>) => wrapped(...given),
+  });
+
+  test.each([
+    ["in an object of its own", { receive: wrapped }],
+    ["in a copy of the receiver", { ...receiver, receive: wrapped }],
+    ["if it has the properties of `receive`", { receive: copy }],
+    ["if it inherits from `receive`", { receive: heir }],
+    ["if it is a Proxy", { receive: proxy }],
+  ])("%s", async (_, wrapper) => {
+    const port = await listen(webhooks(wrapper));
+    expect(await send(port, await signed())).toMatchObject({ status: 202 });
+  });
 });
 
 describe.each(platforms)("on $name", ({ mount }) => {
@@ -307,6 +330,37 @@ describe.each(platforms)("on $name", ({ mount }) => {
     });
   });
 });
+
+test.each(platforms)(
+  "$name: a response is the same after middleware has changed the headers of an earlier one",
+  async ({ mount }) => {
+    let changes = false;
+    const port = await listen(
+      mount(observedReceiver().receiver, (_request, response, next) => {
+        const writeHead = response.writeHead.bind(response);
+        if (changes) {
+          response.writeHead = ((status: number, headers: Record<string, string>) => {
+            headers["X-Added"] = "yes";
+            headers["Content-Type"] = "text/plain";
+            return writeHead(status, headers);
+          }) as typeof response.writeHead;
+        }
+        next();
+      }),
+    );
+    const ask = async () => {
+      const { headers, code } = await send(port, await signed());
+      return { code, type: headers["content-type"], added: headers["x-added"] };
+    };
+    await ask();
+    const usual = { code: "duplicate", type: "application/json", added: undefined };
+    expect(await ask()).toEqual(usual);
+    changes = true;
+    expect(await ask()).toEqual({ code: "duplicate", type: "text/plain", added: "yes" });
+    changes = false;
+    expect(await ask()).toEqual(usual);
+  },
+);
 
 /** Wraps methods in functions that return nothing, as some middleware does. */
 function returningNothing(object: object, ...names: readonly string[]): void {
