@@ -197,6 +197,22 @@ describe.each(["/patient", "/patient-hono"])("a client that disconnects at %s", 
   });
 });
 
+test.each([
+  ["completed", "/completing", "processed", "duplicate"],
+  ["released", "/releasing", "handler_failed", "handler_failed"],
+])(
+  "a client that disconnects while the claim is %s after a synchronous handler changes nothing",
+  async (_what, path, code, nextCode) => {
+    const { control, send, disconnect } = await service();
+    await disconnect(path, "dlv_1", "store waits");
+    // The runtime would cancel the work by now if it were not registered.
+    expect(await send("/patient", "event.works", "dlv_2")).toBe("processed");
+    expect(await send(path, "event.works", "dlv_1")).toBe("in_flight");
+    await control({ line: "store continue", until: `dlv_1 answered ${code}` });
+    expect(await send(path, "event.works", "dlv_1")).toBe(nextCode);
+  },
+);
+
 describe("without an execution context", () => {
   /**
    * Checks that the run of `dlv_1` has ended without a result: the next attempt takes over when its lease ends.

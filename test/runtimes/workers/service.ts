@@ -64,6 +64,30 @@ const receiverOf = (name: string, secret: string, handlerTimeoutMs: number): Rec
     observe: ({ deliveryId, code, phase }) => note(deliveryId, `${phase} ${code}`),
   });
 
+/** A receiver whose handler is synchronous, and whose store waits for the note `"store continue"` to complete or release. */
+function closingReceiver(name: string, handler: () => void): Receiver {
+  const store = memoryStore({ clock });
+  const waits = async <T>(close: () => T): Promise<T> => {
+    note("store", "waits");
+    await until("store continue");
+    return close();
+  };
+  return createReceiver({
+    name,
+    secret: "whsec_test",
+    clock,
+    store: {
+      ...store,
+      complete: (...call) => waits(() => store.complete(...call) as "owner"),
+      release: (...call) => waits(() => store.release(...call) as boolean),
+    },
+    on: { "*": handler },
+    onHandlerError: () => {},
+    storeTimeouts: { complete: 10_000, release: 10_000 },
+    observe: ({ deliveryId, code, phase }) => note(deliveryId, `${phase} ${code}`),
+  });
+}
+
 interface Worker {
   Bindings: { readonly SVC_WEBHOOK_SECRET: string };
 }
@@ -84,6 +108,10 @@ const honoApp = (name: string, handlerTimeoutMs: number): App =>
 const patientMs = 5_000;
 const hastyMs = 20;
 const patient = receiverOf("patient", "whsec_test", patientMs);
+const completing = closingReceiver("completing", () => {});
+const releasing = closingReceiver("releasing", () => {
+  throw new Error("no");
+});
 const hasty = receiverOf("hasty", "whsec_test", hastyMs);
 
 /**
@@ -107,6 +135,8 @@ const routes: Readonly<Record<string, (...given: Given) => Response | Promise<Re
   "/hasty": (...given) => hasty.fetch(...given),
   "/hasty-alone": (request) => hasty.fetch(request),
   "/hasty-hono": honoApp("hasty-hono", hastyMs).fetch,
+  "/completing": (...given) => completing.fetch(...given),
+  "/releasing": (...given) => releasing.fetch(...given),
   "/control": control,
 };
 
