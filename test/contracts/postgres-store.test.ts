@@ -8,6 +8,7 @@ import {
   pg,
   pglite,
   pooledClientKinds,
+  preparingKinds,
   type TestStore,
 } from "@svc-webhooks/kit/postgres-clients";
 import {
@@ -48,7 +49,8 @@ describeWithPostgres("on a server", () => {
   let server: PostgresServer;
   beforeAll(async () => (server = await postgresServer()));
   afterAll(() => server?.close());
-  for (const { name, open } of kindsOf([pg], clientKinds)) {
+  const some = [pg, ...preparingKinds];
+  for (const { name, open } of kindsOf(some, [...clientKinds, ...preparingKinds])) {
     contractOver(name, () => open(server.connectionString));
   }
 });
@@ -64,7 +66,7 @@ describeWithPgBouncer("through PgBouncer in transaction mode", () => {
     await bouncer?.close();
     await server?.close();
   });
-  for (const { name, open } of kindsOf([pg], pooledClientKinds)) {
+  for (const { name, open } of kindsOf([pg], [...pooledClientKinds, ...preparingKinds])) {
     contractOver(name, () => open(bouncer.connectionString));
   }
 });

@@ -9,6 +9,7 @@ import {
   postgresStore,
   type Database,
   type PostgresStore,
+  type PostgresStoreOptions,
 } from "@svc-webhooks/postgres";
 import { sql as drizzleSql } from "drizzle-orm";
 import { drizzle as drizzleOverPg } from "drizzle-orm/node-postgres";
@@ -55,30 +56,36 @@ const overDatabase = <Tx>(
   close,
 });
 
-export const pg: ClientKind = {
-  name: "pg",
+const overPg = (name: string, options: PostgresStoreOptions): ClientKind => ({
+  name,
   open(connectionString) {
     const pool = poolOf(connectionString);
     return {
-      store: postgresStore(pool),
+      store: postgresStore(pool, options),
       query: async (text, values) => (await pool.query(text, [...values])).rows,
       queryIn: (tx, text, values = []) => (tx as Pool).query(text, [...values]),
       migrate: () => migrate(pool),
       close: () => pool.end(),
     };
   },
-};
+});
+
+export const pg: ClientKind = overPg("pg", {});
 
 /** The options of postgres.js that the README of the store recommends. */
 const recommended = { ...closableSockets, fetch_types: false, max: 10 };
 
-const postgresJs = (prepare: boolean): ClientKind => ({
-  name: prepare ? "postgres.js" : "postgres.js with prepare: false",
+const overPostgresJs = (
+  name: string,
+  prepare: boolean,
+  storeOptions: PostgresStoreOptions,
+): ClientKind => ({
+  name,
   open(connectionString) {
     const options = { ...recommended, prepare, onnotice: () => {} };
     const sql = postgres(connectionString, options);
     return {
-      store: postgresStore(sql) as PostgresStore<unknown>,
+      store: postgresStore(sql, storeOptions) as PostgresStore<unknown>,
       query: async (text, values) => sql.unsafe(text, [...values]),
       queryIn: async (tx, text, values = []) => (tx as typeof sql).unsafe(text, [...values]),
       migrate: () => migrate(sql),
@@ -87,6 +94,14 @@ const postgresJs = (prepare: boolean): ClientKind => ({
     };
   },
 });
+
+const postgresJs = overPostgresJs("postgres.js", true, {});
+
+/** The kinds of clients that accept the option `prepare` of the store, with that option. */
+export const preparingKinds: readonly ClientKind[] = [
+  overPg("pg, prepare", { prepare: true }),
+  overPostgresJs("postgres.js, prepare", true, { prepare: true }),
+];
 
 const kysely: ClientKind = {
   name: "Kysely over pg",
@@ -155,7 +170,7 @@ export const pglite = {
 /** The kinds of clients that the README names. */
 export const clientKinds: readonly ClientKind[] = [
   pg,
-  postgresJs(true),
+  postgresJs,
   kysely,
   drizzlePg,
   drizzlePostgresJs,
@@ -164,8 +179,8 @@ export const clientKinds: readonly ClientKind[] = [
 /** The kinds of clients for PgBouncer in transaction mode. */
 export const pooledClientKinds: readonly ClientKind[] = [
   pg,
-  postgresJs(true),
-  postgresJs(false),
+  postgresJs,
+  overPostgresJs("postgres.js with prepare: false", false, {}),
   kysely,
   drizzlePostgresJs,
 ];

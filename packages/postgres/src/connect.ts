@@ -1,4 +1,5 @@
 import { ConfigError } from "@svc-webhooks/core";
+import { assertValid } from "@svc-webhooks/core/adapter";
 import type { Database } from "./database.js";
 import { overPg, type PgPool } from "./drivers/node-postgres.js";
 import { overPostgresJs, type PostgresJs } from "./drivers/postgres-js.js";
@@ -13,18 +14,27 @@ const has = (value: unknown, ...members: readonly string[]): boolean =>
 /**
  * Returns a database over a client of pg or postgres.js, or undefined for any other client.
  *
+ * @param prepare whether statements have names
  * @throws ConfigError `invalid_option` if `client` is a single connection: the transactions of concurrent
- *   deliveries would interfere with each other
+ *   deliveries would interfere with each other; or if it cannot name statements
  */
-export function driverOf(client: unknown): Database<unknown> | undefined {
+export function driverOf(client: unknown, prepare = false): Database<unknown> | undefined {
   // `subscribe` excludes clients that copy the interface of postgres.js, because their queries behave differently.
-  if (has(client, "begin", "unsafe", "subscribe")) return overPostgresJs(client as PostgresJs);
+  if (has(client, "begin", "unsafe", "subscribe")) {
+    const sql = client as PostgresJs;
+    assertValid(
+      !prepare || sql.options.prepare !== false,
+      "prepare",
+      "The postgres.js client has `prepare: false`, so it cannot name statements. Remove `prepare` from the options of the client or of the store.",
+    );
+    return overPostgresJs(sql, prepare);
+  }
   if (has(client, "unsafe", "release") || has(client, "unsafe", "savepoint")) {
     throw invalid(
       "`db` is a single postgres.js connection (reserved or in a transaction), so concurrent transactions would interfere. Pass the `sql` that postgres(connectionString) returns.",
     );
   }
-  if (has(client, "connect", "totalCount")) return overPg(client as PgPool);
+  if (has(client, "connect", "totalCount")) return overPg(client as PgPool, prepare);
   // A single client of pg, possibly checked out of a pool. PGlite has no `connect`, so it does not match.
   if (has(client, "connect", "query")) {
     throw invalid(
@@ -37,14 +47,22 @@ export function driverOf(client: unknown): Database<unknown> | undefined {
 /**
  * Returns a database over any accepted client.
  *
- * @throws ConfigError `invalid_option` if the client is not accepted
+ * @param prepare whether statements have names
+ * @throws ConfigError `invalid_option` if the client is not accepted, or cannot name statements
  */
-export function connect(client: PostgresClient): Database<unknown> {
+export function connect(client: PostgresClient, prepare = false): Database<unknown> {
   const wrapper = wrapperOf(client);
   if (wrapper) throw invalid(wrapper);
-  const driver = driverOf(client);
+  const driver = driverOf(client, prepare);
   if (driver) return driver;
-  if (has(client, "query", "transaction")) return client as Database<unknown>;
+  if (has(client, "query", "transaction")) {
+    assertValid(
+      !prepare,
+      "prepare",
+      "`prepare` requires a Pool from pg or an `sql` from postgres.js, because a Database cannot name statements. Remove `prepare`, or pass the client itself.",
+    );
+    return client as Database<unknown>;
+  }
   throw invalid("`db` must be a Pool from pg, an `sql` from postgres.js, or a Database.");
 }
 

@@ -49,7 +49,7 @@ export function factsOf(rows: unknown): unknown {
 }
 
 /** A client of pg, or another client with the same `query` method. */
-interface Client {
+export interface Client {
   query(text: string, values?: string[]): Promise<{ readonly rows: readonly unknown[] }>;
 }
 

@@ -25,6 +25,15 @@ export interface PostgresStoreOptions {
    * one of the two runs. Set the option to true if your handlers do not use `transaction`. Errors: `invalid_option`.
    */
   readonly durableClaims?: boolean | undefined;
+  /**
+   * Whether the store's statements outside of transactions have names with pg, so that the server parses each only once
+   * per connection. Set the option to true for direct connections, for a pooler in session mode, and for PgBouncer 1.21
+   * or newer with `max_prepared_statements`. If a connection loses a name, the store repeats the call without one, and
+   * no longer uses names on that connection. postgres.js names the statements anyway unless the store finds a pooler, so
+   * there the option only makes `check` report a pooler. Any other `db` is refused, as is postgres.js with `prepare:
+   * false`. Default false. Errors: `invalid_option`.
+   */
+  readonly prepare?: boolean | undefined;
 }
 
 export interface PostgresStore<Tx> extends DeliveryStore {
@@ -129,15 +138,13 @@ export function postgresStore(
   db: PostgresClient,
   options: PostgresStoreOptions = {},
 ): PostgresStore<unknown> {
-  assertOptions(options, ["schema", "durableClaims"]);
-  const { durableClaims = false } = options;
-  assertValid(
-    typeof durableClaims === "boolean",
-    "durableClaims",
-    "`durableClaims` must be a boolean.",
-  );
+  assertOptions(options, ["schema", "durableClaims", "prepare"]);
+  const { durableClaims = false, prepare = false } = options;
+  for (const [name, value] of Object.entries({ durableClaims, prepare })) {
+    assertValid(typeof value === "boolean", name, `\`${name}\` must be a boolean.`);
+  }
   const schema = schemaOf(options.schema);
-  const database = connect(db);
+  const database = connect(db, prepare);
   const { call, assertNotCongested, explainedCall } = createCalls(database, schema);
   const transactions = createTransactions(database, schema, explainedCall);
 

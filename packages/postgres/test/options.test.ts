@@ -72,6 +72,7 @@ test.each<[unknown, string, string]>([
   [{ schema: null }, "invalid_option", "schema"],
   [{ schema: 1 }, "invalid_option", "schema"],
   [{ durableClaims: "yes" }, "invalid_option", "durableClaims"],
+  [{ prepare: "yes" }, "invalid_option", "prepare"],
   [{ shema: "a" }, "unknown_option", "shema"],
   [null, "invalid_option", "options"],
   ["a", "invalid_option", "options"],
@@ -79,6 +80,17 @@ test.each<[unknown, string, string]>([
   const build = () => postgresStore(pool, options as PostgresStoreOptions);
   expect(build).toThrow(ConfigError);
   expect(build).toThrow(expect.objectContaining({ code, option }));
+});
+
+test.each<[string, unknown]>([
+  ["postgres.js with prepare: false", postgres("postgres://127.0.0.1:1/none", { prepare: false })],
+  ["Kysely", fromKysely(kysely, CompiledQuery, pool)],
+  ["Drizzle", fromDrizzle(drizzleOverPg(pool), drizzleSql)],
+  ["PGlite", fromPglite(new PGlite())],
+])("refuses `prepare` for %s, which does not name statements", (_name, client) => {
+  const build = () => postgresStore(client as Pool, { prepare: true });
+  expect(build).toThrow(expect.objectContaining({ code: "invalid_option", option: "prepare" }));
+  expect(build).toThrow("Remove `prepare`");
 });
 
 test.each<[unknown, string]>([

@@ -20,13 +20,13 @@ export async function speedRace(
   connections: number,
   quick: boolean,
   contenders: Readonly<Record<string, Work>>,
-  bar?: Omit<Bar, "against">,
+  ...bars: readonly Omit<Bar, "against">[]
 ): Promise<Race> {
   const turns = Object.entries(contenders).map(
     ([name, work]) => [name, () => ratePerSecond(connections, quick ? 10 : 150, work)] as const,
   );
   const lanes = await takeTurns(Object.fromEntries(turns), quick ? 1 : 30);
   const [reference = ""] = Object.keys(contenders);
-  const bars = bar ? [{ ...bar, against: reference }] : [];
-  return { title, unit: "/s", reference, lanes, bars };
+  const against = bars.map((bar) => ({ ...bar, against: reference }));
+  return { title, unit: "/s", reference, lanes, bars: against };
 }

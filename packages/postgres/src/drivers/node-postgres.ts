@@ -10,6 +10,7 @@ import {
   withMethods,
   type Gate,
 } from "./gate.js";
+import { namedStatements } from "./named-statements.js";
 
 /** The members of a `Pool` of pg 8 that the store uses. */
 export interface PgPool {
@@ -253,8 +254,17 @@ async function transact<Result>(
   }
 }
 
-export function overPg<Pool extends PgPool>(pool: Pool): Database<ClientOf<Pool>> {
+/**
+ * @param prepare whether statements outside of transactions have names. Those in a transaction have none, because they
+ *   share a message with `begin` or `commit`, which is faster than a message of their own
+ */
+export function overPg<Pool extends PgPool>(
+  pool: Pool,
+  prepare: boolean,
+): Database<ClientOf<Pool>> {
   adopt(pool);
+  const named = prepare ? namedStatements() : undefined;
+  const statementsOver = named?.over ?? queryOver;
   /** The number of the store's statements that have received a reply. */
   let replies = 0;
 
@@ -290,7 +300,7 @@ export function overPg<Pool extends PgPool>(pool: Pool): Database<ClientOf<Pool>
       const client = await checkOut(pool, call?.signal);
       let isUsable = true;
       try {
-        return await runOn(client, call?.signal, () => queryOver(client)(text, values));
+        return await runOn(client, call?.signal, () => statementsOver(client)(text, values));
       } catch (error) {
         isUsable = isRefusal(error);
         throw error;
@@ -318,14 +328,15 @@ export function overPg<Pool extends PgPool>(pool: Pool): Database<ClientOf<Pool>
 
     connections: pool.options.max,
 
-    problems: () =>
-      pool.options.connectionTimeoutMillis
-        ? []
-        : [
-            "The pool has no connectionTimeoutMillis, so calls that find no free connection wait forever. Set this option to 1000.",
-          ],
+    problems: () => [
+      ...(pool.options.connectionTimeoutMillis ? [] : [noTimeout]),
+      ...(named?.problems() ?? []),
+    ],
   };
 }
+
+const noTimeout =
+  "The pool has no connectionTimeoutMillis, so calls that find no free connection wait forever. Set this option to 1000.";
 
 /**
  * Returns a client for a query builder's session in an open transaction. It sends `begin`, `commit` and `rollback` only

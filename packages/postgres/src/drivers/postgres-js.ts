@@ -89,7 +89,11 @@ async function closeDead(
   for (const socket of [...dead, ...findProbed().dead]) socket.destroy();
 }
 
-export function overPostgresJs<Sql extends PostgresJs>(sql: Sql): Database<TxOf<Sql>> {
+/** @param prepare whether the application wants named statements. They have names anyway, unless there is a pooler */
+export function overPostgresJs<Sql extends PostgresJs>(
+  sql: Sql,
+  prepare: boolean,
+): Database<TxOf<Sql>> {
   // Statements are not prepared until a reply has shown that there is no pooler. In transaction mode, a pooler may send
   // the name of a prepared statement to a server connection that does not know it.
   const options = { prepare: false };
@@ -177,21 +181,28 @@ export function overPostgresJs<Sql extends PostgresJs>(sql: Sql): Database<TxOf<
 
     connections: sql.options.max,
 
-    problems: () => problemsOf(sql),
+    problems: () => problemsOf(sql, prepare),
   };
 }
 
-/** Returns one text for each problem with the settings of a client. */
-function problemsOf(sql: PostgresJs): readonly string[] {
-  if (!areClosable(sql.options)) {
-    return [
+/** Returns one text for each problem with the settings of a client, or with the store's option `prepare`. */
+function problemsOf({ options }: PostgresJs, prepare: boolean): readonly string[] {
+  const problems: string[] = [];
+  if (!areClosable(options)) {
+    problems.push(
       "postgres.js keeps connections that have stopped responding. Create the client with `closableSockets` of @svc-webhooks/postgres, so that the store can close them: postgres(connectionString, { ...closableSockets, fetch_types: false }).",
-    ];
+    );
+  } else if (options.fetch_types !== false) {
+    problems.push(
+      "postgres.js 3.4 can end the process if a connection is closed while it reads the database's array types. Create the client with `fetch_types: false`; arrays are then returned as text.",
+    );
   }
-  if (sql.options.fetch_types === false) return [];
-  return [
-    "postgres.js 3.4 can end the process if a connection is closed while it reads the database's array types. Create the client with `fetch_types: false`; arrays are then returned as text.",
-  ];
+  if (prepare && options.prepare === false) {
+    problems.push(
+      "The connections lead to a pooler, so statements have no names: if a name is lost, postgres.js 3.4 can wait forever for a reply. Remove `prepare` from the store's options, or connect directly to PostgreSQL.",
+    );
+  }
+  return problems;
 }
 
 /**

@@ -30,6 +30,8 @@ export const run: RunSection = async (quick) => {
 interface Track {
   readonly pool: Pool;
   readonly store: PostgresStore<PoolClient>;
+  /** A store with the option `prepare`. */
+  readonly preparing: PostgresStore<PoolClient>;
   readonly quick: boolean;
 }
 
@@ -39,13 +41,14 @@ async function races(connectionString: string, quick: boolean): Promise<Race[]> 
     await migrate(pool);
     await pool.query(postgresTable);
     await pool.query("create table effects (id bigint generated always as identity, key text)");
-    const track = { pool, store: postgresStore(pool), quick };
+    const preparing = postgresStore(pool, { prepare: true });
+    const track = { pool, store: postgresStore(pool), preparing, quick };
     const [few, many] = quick ? [10, 1_000] : [1_000, 100_000];
     return [
       await duplicateRace(track, 1),
       await duplicateRace(track, 8),
-      await insertRace(track, 1, { atLeast: 0.35, aim: 0.45 }),
-      await insertRace(track, 8, { atLeast: 0.27, aim: 0.4 }),
+      await insertRace(track, 1, { atLeast: 0.35, aim: 0.45 }, { atLeast: 0.5, aim: 0.6 }),
+      await insertRace(track, 8, { atLeast: 0.27, aim: 0.4 }, { atLeast: 0.4, aim: 0.5 }),
       await completionRace(track, 1),
       await completionRace(track, 8),
       await clientRace(track, connectionString),
@@ -76,11 +79,15 @@ async function duplicateRace({ pool, store, quick }: Track, connections: number)
   return speedRace(titleOf("duplicate", connections), connections, quick, contenders, bar);
 }
 
+type Limits = Pick<Bar, "atLeast" | "aim">;
+
 function insertRace(
-  { pool, store, quick }: Track,
+  { pool, store, preparing, quick }: Track,
   connections: number,
-  bar: Pick<Bar, "atLeast" | "aim">,
+  limits: Limits,
+  preparedLimits: Limits,
 ): Promise<Race> {
+  const prepared = `${ours}, prepare`;
   const contenders = {
     "bare transaction": () => inTransaction(pool, (tx) => takeEffect(tx, newKey())),
     "with the key in a table": () => {
@@ -90,19 +97,23 @@ function insertRace(
         await takeEffect(tx, key);
       });
     },
-    [ours]: async () => {
-      const key = newKey();
-      const fence = await claim(store, key);
-      await store.transaction({ idempotencyKey: key, fence }, (tx) => takeEffect(tx, key));
-    },
+    [ours]: () => insertBy(store),
+    [prepared]: () => insertBy(preparing),
   };
   const limit =
     "The claim is committed separately before the transaction, and the completion adds a statement to the transaction.";
-  return speedRace(titleOf("one insert", connections), connections, quick, contenders, {
-    lane: ours,
-    limit,
-    ...bar,
-  });
+  return speedRace(
+    titleOf("one insert", connections),
+    connections,
+    quick,
+    contenders,
+    { lane: ours, limit, ...limits },
+    {
+      lane: prepared,
+      limit: `${limit} With \`prepare\`, only the claim has a name, because \`begin\` and the completion share messages with other statements.`,
+      ...preparedLimits,
+    },
+  );
 }
 
 function completionRace({ pool, store, quick }: Track, connections: number): Promise<Race> {
@@ -186,6 +197,13 @@ async function handle<Tx>(store: PostgresStore<Tx>, key: string): Promise<void> 
   await claim(store, key);
   const result = await store.complete(key, request, call);
   if (result !== "owner") throw new Error(`A claimed key was completed as ${result}.`);
+}
+
+/** Claims a delivery, and completes it in the transaction of its effect. */
+async function insertBy(store: PostgresStore<PoolClient>): Promise<void> {
+  const key = newKey();
+  const fence = await claim(store, key);
+  await store.transaction({ idempotencyKey: key, fence }, (tx) => takeEffect(tx, key));
 }
 
 const takeEffect = (tx: PoolClient, key: string) =>
