@@ -114,7 +114,7 @@ const rows: readonly (readonly [string, MountReceiver | string, string | RegExp,
   [
     "the handler is not mounted",
     responding(200),
-    "The response was a 2xx, but no run of the handler was reported. Is the handler registered for email.sent, and does it report each event to the test?",
+    "The response was a 2xx, but no run of the handler was reported. Register the handler for email.sent (with a scheme, for every type), and let it report each event to the test.",
   ],
   [
     "the handler runs twice",

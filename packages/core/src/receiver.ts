@@ -12,7 +12,7 @@ import { answer, type Outcome } from "./outcome.js";
 import { admit } from "./pipeline/admit.js";
 import { claim } from "./pipeline/claim.js";
 import { decode } from "./pipeline/decode.js";
-import { DeliveryState, type RunStage } from "./pipeline/delivery-state.js";
+import { DeliveryState, type PipelineStage } from "./pipeline/delivery-state.js";
 import { drive } from "./pipeline/drive.js";
 import { forget } from "./operators/forget.js";
 import { peek } from "./operators/peek.js";
@@ -94,7 +94,7 @@ export interface Receiver {
  * The stages, in order. Each one adds to the state or ends the delivery. The seventh stage is `answer()`, which
  * adapters call.
  */
-const stages: readonly RunStage[] = [
+const stages: readonly PipelineStage[] = [
   { name: "admit", run: admit },
   { name: "verify", run: verify },
   { name: "decode", run: decode },
@@ -107,7 +107,7 @@ const stages: readonly RunStage[] = [
  * Returns the stages of a resumed delivery: `restore` replaces the first two, which the delivery passed before it was
  * stored.
  */
-const resumedStages = (): readonly RunStage[] => [
+const resumedStages = (): readonly PipelineStage[] => [
   { name: "admit", run: restore },
   ...stages.slice(2),
 ];

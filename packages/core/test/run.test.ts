@@ -476,6 +476,16 @@ test("a release that fails does not change the response, and attempts are refuse
 
 const thrown = new Error("no");
 
+const unreadable = new Proxy(
+  {},
+  {
+    get(_target, name) {
+      if (name === "then") return undefined;
+      throw new Error(`no ${String(name)}`);
+    },
+  },
+);
+
 test.each(bothWays(thrown))(
   "onHandlerError receives the error of a handler that %s, with its context",
   async (_, handler) => {
@@ -763,8 +773,11 @@ describe("a handler", () => {
     ["a Map", new Map([[1, 2]])],
     ["an array", [1]],
     ["text", "done"],
+    ["an object whose properties cannot be read", unreadable],
+    ["a promise of such an object", Promise.resolve(unreadable)],
   ])("may return %s", async (_, value) => {
-    const { receiver } = observed({ on: { "*": () => value } });
+    const { receiver, operations } = timed({ on: { "*": () => value } });
     expect((await send(receiver)).code).toBe("processed");
+    expect(operations()).toEqual(["claim", "complete"]);
   });
 });

@@ -34,8 +34,8 @@ async function settle(
   { retry, dead, logger }: Consuming,
 ): Promise<void> {
   const { body, attempts } = message;
-  // Capped, because Cloudflare also counts attempts that only waited. Each attempt beyond the limit runs as the last
-  // one.
+  // Capped, because Cloudflare also counts attempts that only waited for another run's lease or for the store. Each
+  // attempt beyond the limit runs as the last one.
   const attempt = { number: Math.min(attempts, retry.limit), of: retry };
   const verdict = await runJob(receiver, body, { signal, attempt });
   if (verdict.action === "done") return message.ack();

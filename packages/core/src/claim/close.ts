@@ -1,4 +1,4 @@
-import { DeadlineError, wait, withDeadline } from "../lib/deadline.js";
+import { DeadlineError, pause, withDeadline } from "../lib/deadline.js";
 import { tryThen } from "../lib/maybe-promise.js";
 import { firstPauseMs, longestPauseMs } from "../lib/times.js";
 import type { Config } from "../setup/config.js";
@@ -24,8 +24,6 @@ export const closeLater = (
  *   released again
  */
 export function releaseUnused(config: Config, claim: Claim, failure: unknown): Promise<void> {
-  const late = (call: Promise<unknown>) =>
-    withDeadline(config.clock, config.leaseMs, "store", () => call);
   /** The call that requested the claim, while the store may still grant it. */
   let claiming = pendingOf(failure);
   const release = async (): Promise<void> => {
@@ -35,14 +33,15 @@ export function releaseUnused(config: Config, claim: Claim, failure: unknown): P
       (error) => {
         const releasing = pendingOf(error);
         if (!releasing) throw error;
-        return late(releasing);
+        return settledWithin(config, config.leaseMs, releasing);
       },
     );
+    // If nothing was released, the claim call may still be on its way to the store.
     if (released || !claiming) return;
-    const claimed = claiming;
+    const lateClaim = claiming;
     claiming = undefined;
     await tryThen<unknown, void>(
-      () => late(claimed),
+      () => settledWithin(config, config.leaseMs, lateClaim),
       (result) => ((result as ClaimResult).status === "claimed" ? release() : undefined),
       // The claim call failed late. If the store had granted the claim before the connection was lost, the release came
       // after the claim, so nothing is left to release.
@@ -53,30 +52,30 @@ export function releaseUnused(config: Config, claim: Claim, failure: unknown): P
 }
 
 /**
- * Retries until `call` succeeds or the monotonic clock reaches `endsAt` (default: one lease from now). The growing
- * pauses have jitter, so that receivers do not retry simultaneously. Before it repeats a call that is still pending, it
- * gives that call more time, because a store that hangs would execute both when it recovers.
+ * Retries until `call` succeeds, or gives up when the monotonic clock reaches `endsAt` (default: one lease from now).
+ * The growing pauses have jitter, so that receivers do not retry simultaneously. Before it repeats a call that is still
+ * pending, it gives that call more time, because a store that hangs would execute both when it recovers.
  */
 async function retry(
-  { clock, leaseMs }: Config,
+  config: Config,
   call: () => MaybePromise<unknown>,
   late: Promise<unknown> | undefined,
-  endsAt: number = clock.monotonic() + leaseMs,
+  endsAt: number = config.clock.monotonic() + config.leaseMs,
 ): Promise<void> {
+  const { clock } = config;
   let pending = late;
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
     const leftMs = endsAt - clock.monotonic();
     if (leftMs <= 0) return;
     try {
       if (pending) {
-        const last = pending;
-        await withDeadline(clock, Math.min(longestPauseMs, leftMs), "store", () => last);
+        await settledWithin(config, Math.min(longestPauseMs, leftMs), pending);
         return;
       }
     } catch {
       // The call failed late, or still hangs, so it is repeated.
     }
-    await wait(clock, Math.min(pauseMs * (0.5 + Math.random() / 2), leftMs));
+    await pause(clock, Math.min(pauseMs * (0.5 + Math.random() / 2), leftMs));
     try {
       await call();
       return;
@@ -86,6 +85,9 @@ async function retry(
     }
   }
 }
+
+const settledWithin = ({ clock }: Config, ms: number, call: Promise<unknown>) =>
+  withDeadline(clock, ms, "store", () => call);
 
 /**
  * Returns the call that missed its deadline but may still settle, if `error` reports one. Only the call is kept,

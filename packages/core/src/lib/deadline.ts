@@ -3,12 +3,10 @@ import type { DeadlineCall, MaybePromise } from "../store.js";
 import { isPromise } from "./maybe-promise.js";
 
 /** Resolves after `ms` milliseconds of the clock. */
-export const wait = (clock: Clock, ms: number): Promise<undefined> =>
+export const pause = (clock: Clock, ms: number): Promise<undefined> =>
   new Promise((resolve) => void clock.after(ms, () => resolve(undefined)));
 
-/**
- * The error with which {@link withDeadline} rejects when the deadline has passed and the callee has not set `unsent`.
- */
+/** The error of work that missed its deadline, unless the callee has set `unsent`. */
 export class DeadlineError extends Error {
   readonly #pending: Promise<unknown>;
 
@@ -45,6 +43,9 @@ export class LazySignal implements DeadlineCall {
   }
 }
 
+/** Receives the value of a promise or, if `isError`, its error. */
+export type Settled = (isError: boolean, result: unknown) => void;
+
 /**
  * Calls `settled` once: with the value or the error of `promise`, or after `ms` milliseconds with the call's `unsent`,
  * if set, otherwise with a `DeadlineError`. From then on, `settled` is no longer referenced, even while the promise is
@@ -60,14 +61,16 @@ export function settleWithin(
 ): void {
   // Converted to a promise, because a user's thenable may settle twice, or its `then` may return nothing.
   const pending = Promise.resolve(promise);
-  let open: Settled | undefined = settled;
+  // Removed by the first call, so that a promise that never settles does not keep the delivery in memory.
+  let waiter: Settled | undefined = settled;
   const settle: Settled = (isError, result) => {
-    const waiter = open;
-    open = undefined;
+    const receiver = waiter;
+    waiter = undefined;
     cancel();
-    waiter?.(isError, result);
+    receiver?.(isError, result);
   };
   const cancel = clock.after(ms, () => {
+    // Before `unsent` is read, because a listener of the signal may set it.
     call.abort("deadline");
     settle(true, call.unsent ?? new DeadlineError(name, ms, pending));
   });
@@ -76,9 +79,6 @@ export function settleWithin(
     (error: unknown) => settle(true, error),
   );
 }
-
-/** Receives the value of a promise or, if `isError`, its error. */
-export type Settled = (isError: boolean, result: unknown) => void;
 
 /** Returns the result of `work`. If that is a promise, the result settles as {@link settleWithin} describes. */
 export function withDeadline<T>(

@@ -110,9 +110,10 @@ export function createLog(
       if (!level) return;
       const { type = "" } = facts;
       if (code === "ignored") return ignored(type, facts);
-      // Lines whose hints may vary share the limit of their code: anyone can vary the hint of an unverified request,
-      // and a server may put a request id into each of its errors. A store call that reached its deadline has a limit
-      // of its own, so that the store's error can still be logged in the same minute.
+      // At most one line per key and minute is printed. Lines whose hints may vary use only their code as the key:
+      // anyone can vary the hint of an unverified request, and a server may put a request id into each of its errors.
+      // A store call that reached its deadline has a key of its own, so that the store's error can still be logged in
+      // the same minute.
       const isVerified = facts.deliveryId !== undefined;
       const isForeign =
         !isVerified ||

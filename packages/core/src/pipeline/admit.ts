@@ -8,14 +8,14 @@ import { signatureProblem } from "../signature.js";
 import type { DeadlineCall } from "../store.js";
 import type { DeliveryState } from "./delivery-state.js";
 import { attemptWithin, follow } from "./drive.js";
-import { endWith, type Ending, type Step } from "./ending.js";
+import { endWith, type Ending, type StepResult } from "./ending.js";
 import { headerLookup } from "./header-lookup.js";
 
 /**
  * Stage 1: checks the method and the headers before it reads the body, so that no memory is spent on the body of an
  * unsigned request. Then it reads the body, up to `maxBodyBytes`.
  */
-export function admit(state: DeliveryState): Step {
+export function admit(state: DeliveryState): StepResult {
   const { method, headers } = state.delivery;
   const { maxBodyBytes, scheme } = state.config;
   const header = (state.header = headerLookup(headers));
@@ -39,11 +39,13 @@ export function admit(state: DeliveryState): Step {
   return problem ? endWith(problem) : takeBody(state, signature.slice(7));
 }
 
-const inspected = (state: DeliveryState, { problem, hint, claim }: Inspection<unknown>): Step =>
-  problem ? endWith(problem, hint) : takeBody(state, claim);
+const inspected = (
+  state: DeliveryState,
+  { problem, hint, claim }: Inspection<unknown>,
+): StepResult => (problem ? endWith(problem, hint) : takeBody(state, claim));
 
 /** @param claim for the service, the 64 hex digits of the signature */
-function takeBody(state: DeliveryState, claim: unknown): Step {
+function takeBody(state: DeliveryState, claim: unknown): StepResult {
   state.signature = claim;
   return (
     state.limit() ??

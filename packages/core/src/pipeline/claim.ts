@@ -10,11 +10,11 @@ import type { ClaimResult, DeadlineCall } from "../store.js";
 import { unusable } from "./decode.js";
 import type { DeliveryState } from "./delivery-state.js";
 import { attemptWithin, follow } from "./drive.js";
-import { endWith, type Step } from "./ending.js";
+import { endWith, type StepResult } from "./ending.js";
 import { enqueue } from "./enqueue.js";
 
-// The random part of every token, created once: a random number per claim would cost more than the claim in the memory
-// store. The first claim creates it, because Workers refuse random numbers at module level.
+// The random part of every token, created only once, because a random number per claim would cost more than the claim
+// in the memory store. The first claim creates it, because Cloudflare Workers refuse random numbers at module level.
 let tokenPrefix: string | undefined;
 let claimCount = 0;
 
@@ -25,7 +25,7 @@ const otherKey =
  * Stage 5: one atomic store call decides whether this delivery may run. A delivery whose handler runs from a queue is
  * stored in the queue instead. It is claimed when the queue's worker resumes it.
  */
-export function claim(state: DeliveryState): Step {
+export function claim(state: DeliveryState): StepResult {
   const { config, context, body, bytes } = state;
   const signedId: unknown = config.eventId(body, bytes);
   const isSigned = isFilled(signedId);
@@ -42,7 +42,7 @@ export function claim(state: DeliveryState): Step {
   return follow(state, recordKey(config, { deliveryId, type, eventId, bytes }), withKey);
 }
 
-function withKey(state: DeliveryState, { key, lineage }: RecordKey): Step {
+function withKey(state: DeliveryState, { key, lineage }: RecordKey): StepResult {
   const { config } = state;
   const { leaseMs, retainMs } = config;
   const token = `${(tokenPrefix ??= crypto.randomUUID())}-${claimCount++}`;
@@ -51,7 +51,7 @@ function withKey(state: DeliveryState, { key, lineage }: RecordKey): Step {
   if (!state.isResumed) {
     if (enqueueOf(state.handler)) return enqueue(state);
   } else if ((state.options?.key ?? key) !== key) {
-    state.failed(new PermanentError(otherKey));
+    state.passToOnError(new PermanentError(otherKey));
     return endWith("misconfigured", otherKey);
   }
   return attemptWithin(
@@ -69,7 +69,7 @@ function requestClaim({ config, claim: requested, isResumed }: DeliveryState, ca
   return config.store.claim(key, isResumed ? { ...request, takeParked: true } : request, call);
 }
 
-function decided(state: DeliveryState, result: ClaimResult): Step {
+function decided(state: DeliveryState, result: ClaimResult): StepResult {
   const { context, claim: requested } = state;
   // A third-party store may return anything, so only a known status counts.
   switch (result?.status) {
@@ -92,7 +92,7 @@ function decided(state: DeliveryState, result: ClaimResult): Step {
   }
 }
 
-function failed(state: DeliveryState, error: unknown): Step {
+function failed(state: DeliveryState, error: unknown): StepResult {
   const { config, context, claim: requested } = state;
   if (config.onStoreError === "process") {
     // The claim is not released: if the store granted it, this run is its owner.

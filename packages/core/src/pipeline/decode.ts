@@ -7,7 +7,7 @@ import type { Identified } from "../scheme.js";
 import { setDeliveryId } from "./delivery-id.js";
 import type { DeliveryState } from "./delivery-state.js";
 import { follow } from "./drive.js";
-import { endWith, type Ending, type Step } from "./ending.js";
+import { endWith, type Ending, type StepResult } from "./ending.js";
 
 // Skips one leading BOM, and rejects invalid UTF-8 instead of inserting replacement characters.
 const utf8 = /* @__PURE__ */ new TextDecoder("utf-8", { fatal: true });
@@ -16,7 +16,7 @@ const utf8 = /* @__PURE__ */ new TextDecoder("utf-8", { fatal: true });
  * Stage 3: decodes the bytes to an event. Its type comes from the signed body, unless the sender's scheme reads it from
  * a header. With a scheme, this stage sets the delivery id too.
  */
-export function decode(state: DeliveryState): Step {
+export function decode(state: DeliveryState): StepResult {
   const { bytes, header, signature, config } = state;
   const body = parseBody(bytes);
   if (!config.scheme) return readEvent(state, body);
@@ -28,7 +28,7 @@ export function decode(state: DeliveryState): Step {
   );
 }
 
-function identified(state: DeliveryState, found: Identified): Step {
+function identified(state: DeliveryState, found: Identified): StepResult {
   const { code, hint, deliveryId, body, reply } = found;
   state.reply = reply;
   if (code) return endWith(code, hint);

@@ -16,13 +16,13 @@ import type { ResumeOptions } from "../options.js";
 import type { Answer, DeliveryFacts, Outcome, Warning } from "../outcome.js";
 import type { DeliveryReport, Stage, StageTimes } from "../report.js";
 import type { Config } from "../setup/config.js";
-import { endWith, type Ending, type Step } from "./ending.js";
+import { endWith, type Ending, type StepResult } from "./ending.js";
 import type { PendingWork, Work } from "./pending-work.js";
 
 /** A stage of the pipeline. */
-export interface RunStage {
+export interface PipelineStage {
   readonly name: Stage;
-  readonly run: (state: DeliveryState) => Step;
+  readonly run: (state: DeliveryState) => StepResult;
 }
 
 /** The state of one delivery. Each stage reads the fields of earlier stages and sets its own. */
@@ -32,11 +32,13 @@ export class DeliveryState {
 
   // Set by `drive`.
   /** The index of the stage that runs. */
-  stage: number = -1;
-  /** The outcome of the response, once it is known. */
-  outcome: Outcome | undefined;
+  stageIndex: number = -1;
   /** Receives the outcome if `drive` returned before it was known. */
   onOutcome: ((outcome: Outcome) => void) | undefined;
+
+  // Set by `respond`.
+  /** The outcome of the response, once it is known. */
+  outcome: Outcome | undefined;
 
   // Set by `admit` or `restore`.
   header!: HeaderLookup;
@@ -75,10 +77,10 @@ export class DeliveryState {
   /** The ending of the run, while the claim is closed. */
   ending!: Ending;
   /** Settles the promise that `waitUntil` has received, while work is pending that may outlive the response. */
-  #runEnded: (() => void) | undefined;
+  #releaseWaitUntil: (() => void) | undefined;
 
   readonly config: Config;
-  readonly stages: readonly RunStage[];
+  readonly stages: readonly PipelineStage[];
   readonly delivery: Delivery;
   /** Whether `resume` runs this delivery: it was verified before, and no sender waits for it. */
   readonly isResumed: boolean;
@@ -94,7 +96,7 @@ export class DeliveryState {
 
   constructor(
     config: Config,
-    stages: readonly RunStage[],
+    stages: readonly PipelineStage[],
     delivery: Delivery,
     pending: PendingWork,
     isResumed: boolean,
@@ -131,23 +133,23 @@ export class DeliveryState {
   }
 
   /** Passes an error of this run to the `onError` of the `resume` call, if it has one. */
-  failed(error: unknown): void {
+  passToOnError(error: unknown): void {
     const { options } = this;
     if (options) neverThrows(() => options.onError?.(error), this.config.onInternalError)();
   }
 
   /**
-   * Must be called before work begins that may outlive the response, so that `drain` and the platform wait until
-   * `finish`. Only the first call has an effect.
+   * Makes `drain` and the platform wait until `finish`, even after the response. Must be called before work begins that
+   * may outlive it. Only the first call has an effect.
    */
-  beginRun(): void {
-    if (this.#runEnded) return;
-    this.#runEnded = nothing;
+  outliveResponse(): void {
+    if (this.#releaseWaitUntil) return;
+    this.#releaseWaitUntil = nothing;
     this.#pending.begin(this.#work);
     if (!this.options?.waitUntil) return;
     this.keepAlive(
       new Promise<void>((resolve) => {
-        this.#runEnded = resolve;
+        this.#releaseWaitUntil = resolve;
       }),
     );
   }
@@ -194,14 +196,14 @@ export class DeliveryState {
   finish(ending: Ending): void {
     if (this.outcome) this.#end("settled", ending);
     else this.respond(ending);
-    const runEnded = this.#runEnded;
-    if (!runEnded) return;
-    this.#runEnded = undefined;
+    const releaseWaitUntil = this.#releaseWaitUntil;
+    if (!releaseWaitUntil) return;
+    this.#releaseWaitUntil = undefined;
     this.#pending.end(this.#work);
-    runEnded();
+    releaseWaitUntil();
   }
 
-  /** Sets the outcome. If the run is pending, `finish` ends it later. */
+  /** Sets the outcome, from which the sender receives its response. If the run is pending, `finish` ends it later. */
   respond(ending: Ending): void {
     const outcome = (this.outcome = this.#end("answered", ending));
     if (this.#work.parts > 0) this.#pending.end(this.#work);

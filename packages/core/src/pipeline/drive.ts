@@ -4,12 +4,13 @@
  *
  * - A _step_ is a function of the delivery's state, and of a value if it continues after another step. It is never a
  *   closure over the state, because V8 would allocate memory for the captured variables each time.
- * - A step returns a {@link Step}: the ending of the delivery, undefined to go to the next stage, or {@link waiting}.
+ * - A step returns a {@link StepResult}: the ending of the delivery, undefined to go to the next stage, or
+ *   {@link waiting}.
  * - `return follow(state, value, next)` stands for `return next(state, await value)`.
  * - `return attempt(state, work, next, failed)` stands for an `await work(state)` in a `try` block: the next step is
  *   `next` with the value or `failed` with the error. `attemptWithin` also has a deadline.
- * - If the value is not a promise, the next step runs immediately. Otherwise, they return `waiting`, and call `proceed`
- *   once, when the promise settles: it runs the next step and then the stages that are left.
+ * - If the value is not a promise, the next step runs immediately. Otherwise, these functions return `waiting`. When
+ *   the promise settles, `proceed` runs the next step and then the stages that are left.
  */
 
 import { describe } from "../lib/text.js";
@@ -17,11 +18,11 @@ import { isPromise } from "../lib/maybe-promise.js";
 import { LazySignal, settleWithin } from "../lib/deadline.js";
 import type { Outcome } from "../outcome.js";
 import type { DeadlineCall, MaybePromise } from "../store.js";
-import type { DeliveryState, RunStage } from "./delivery-state.js";
-import { endWith, waiting, type Step } from "./ending.js";
+import type { DeliveryState, PipelineStage } from "./delivery-state.js";
+import { endWith, waiting, type StepResult } from "./ending.js";
 
 /** A step that continues with a value. */
-export type Next<T> = (state: DeliveryState, value: T) => Step;
+export type Next<T> = (state: DeliveryState, value: T) => StepResult;
 
 /** Runs the stages of a delivery. Returns a promise of its outcome only if a step waits. */
 export function drive(state: DeliveryState): MaybePromise<Outcome> {
@@ -37,11 +38,11 @@ const outcomeOf = (state: DeliveryState) =>
 /** Runs stages until one ends the delivery or waits. */
 function nextStages(state: DeliveryState): void {
   try {
-    let step: Step;
+    let result: StepResult;
     do {
-      state.stage += 1;
-      step = stageOf(state).run(state);
-    } while (isStageDone(state, step));
+      state.stageIndex += 1;
+      result = stageOf(state).run(state);
+    } while (endStage(state, result));
   } catch (error) {
     failInternally(state, error);
   }
@@ -50,22 +51,22 @@ function nextStages(state: DeliveryState): void {
 /** Runs the step that continues a waiting stage, then the stages that are left. */
 function proceed<T>(state: DeliveryState, next: Next<T>, value: T): void {
   try {
-    if (isStageDone(state, next(state, value))) nextStages(state);
+    if (endStage(state, next(state, value))) nextStages(state);
   } catch (error) {
     failInternally(state, error);
   }
 }
 
-/** Handles the last step of a stage. Returns true if the next stage follows. */
-function isStageDone(state: DeliveryState, step: Step): boolean {
-  if (step === waiting) return false;
+/** Ends a stage, and the delivery with it if the result is an ending. Returns true if the next stage follows. */
+function endStage(state: DeliveryState, result: StepResult): boolean {
+  if (result === waiting) return false;
   state.lap(stageOf(state).name);
-  if (step) state.finish(step);
-  return !step;
+  if (result) state.finish(result);
+  return !result;
 }
 
 // The cast is safe, because the last stage never returns undefined.
-const stageOf = ({ stages, stage }: DeliveryState) => stages[stage] as RunStage;
+const stageOf = ({ stages, stageIndex }: DeliveryState) => stages[stageIndex] as PipelineStage;
 
 const failInternally = (state: DeliveryState, error: unknown) =>
   state.finish(endWith("internal_error", describe(error)));
@@ -74,8 +75,11 @@ const rethrow = (_state: DeliveryState, error: unknown): never => {
   throw error;
 };
 
-/** Continues with `next` and the value of a promise, or with `failed` and its error. */
-export function wait<T>(
+/**
+ * Continues with `next` and the value of a promise, or with `failed` and its error. By default, its error ends the
+ * delivery as `internal_error`.
+ */
+export function waitFor<T>(
   state: DeliveryState,
   promise: Promise<T>,
   next: Next<T>,
@@ -90,21 +94,24 @@ export function wait<T>(
 }
 
 /** Continues with `next` and a value, which may be a promise. */
-export const follow = <T>(state: DeliveryState, value: MaybePromise<T>, next: Next<T>): Step =>
-  isPromise(value) ? wait(state, value, next) : next(state, value);
+export const follow = <T>(
+  state: DeliveryState,
+  value: MaybePromise<T>,
+  next: Next<T>,
+): StepResult => (isPromise(value) ? waitFor(state, value, next) : next(state, value));
 
-/** Continues with `next` and the result of `work`, or with `failed` and its error. */
+/** Continues with `next` and the result of `work`, or with `failed` and its error. Errors of `next` end the delivery. */
 export function attempt<T>(
   state: DeliveryState,
   work: (state: DeliveryState) => MaybePromise<T>,
   next: Next<T>,
   failed: Next<unknown>,
-): Step {
+): StepResult {
   let value: MaybePromise<T>;
   try {
     value = work(state);
     // In the `try` block, because reading a user's `then` may throw too.
-    if (isPromise(value)) return wait(state, value, next, failed);
+    if (isPromise(value)) return waitFor(state, value, next, failed);
   } catch (error) {
     return failed(state, error);
   }
@@ -119,7 +126,7 @@ export function attemptWithin<T>(
   work: (state: DeliveryState, call: DeadlineCall) => MaybePromise<T>,
   next: Next<T>,
   failed: Next<unknown>,
-): Step {
+): StepResult {
   const call = new LazySignal();
   let value: MaybePromise<T>;
   try {

@@ -18,7 +18,7 @@ export interface Ending {
 export const waiting: unique symbol = /* @__PURE__ */ Symbol("waiting");
 
 /** The result of a step: the ending of the delivery, undefined to go to the next stage, or `waiting`. */
-export type Step = Ending | undefined | typeof waiting;
+export type StepResult = Ending | undefined | typeof waiting;
 
 /**
  * @param retryAfterMs the time until the next attempt, in milliseconds. A value of another type means 5 s for a 503,

@@ -4,10 +4,10 @@ import { enqueueOf, type EnqueueContext, type StoreInQueue } from "../setup/queu
 import type { DeadlineCall } from "../store.js";
 import type { DeliveryState } from "./delivery-state.js";
 import { attemptWithin } from "./drive.js";
-import { endWith, type Step } from "./ending.js";
+import { endWith, type StepResult } from "./ending.js";
 
 /** Stores the delivery in its handler's queue, within `handlerTimeoutMs`. */
-export const enqueue = (state: DeliveryState): Step =>
+export const enqueue = (state: DeliveryState): StepResult =>
   attemptWithin(state, state.config.handlerTimeoutMs, "enqueue", store, enqueued, failed);
 
 function store(state: DeliveryState, call: DeadlineCall) {
@@ -16,12 +16,12 @@ function store(state: DeliveryState, call: DeadlineCall) {
   return storeInQueue(state.event, state.context as unknown as EnqueueContext, call);
 }
 
-function enqueued(state: DeliveryState): Step {
+function enqueued(state: DeliveryState): StepResult {
   state.lap("enqueue");
   return endWith("enqueued");
 }
 
-function failed(state: DeliveryState, error: unknown): Step {
+function failed(state: DeliveryState, error: unknown): StepResult {
   state.lap("enqueue");
   const { retryAfterMs } = Object(error) as Partial<RetryError>;
   return endWith("queue_unavailable", describe(error).replace(/\.$/, ""), retryAfterMs);

@@ -5,35 +5,37 @@ import type { RetryError } from "../handler-errors.js";
 import { isPromise } from "../lib/maybe-promise.js";
 import type { DeadlineCall, MaybePromise } from "../store.js";
 import type { DeliveryState } from "./delivery-state.js";
-import { attempt, attemptWithin, wait } from "./drive.js";
-import { endWith, type Ending, type Step } from "./ending.js";
+import { attempt, attemptWithin, waitFor } from "./drive.js";
+import { endWith, type Ending, type StepResult } from "./ending.js";
 import { contextOf, handle, InvalidEvent } from "./handle.js";
 import { Lease } from "./lease.js";
 
 /**
  * Stage 6: runs the handler, then completes or releases the claim. After `handlerTimeoutMs`, the sender receives its
  * response, but the run keeps its lease until the handler settles or `maxRunMs` have passed: JavaScript cannot stop a
- * handler, and no other run may start meanwhile. A run is in one of four states:
+ * handler, and no other run may start meanwhile. No field holds the state of a run; its functions are its states:
  *
- * - **running**: the handler is pending. It settles → closing. `handlerTimeoutMs` have passed → responded.
- * - **responded**: as running, but the sender has its response. The handler settles → closing.
- * - **closing**: the lease is no longer renewed, and the claim is completed or released → ended. The store refuses the
- *   completion → closing, to release the claim.
- * - **ended**: the ending is the outcome, or is reported as `settled` if the sender has had its response.
+ * - **running** (`startHandler`): the handler is pending. It settles → closing. `handlerTimeoutMs` have passed →
+ *   responded.
+ * - **responded** (`onTimeout`): as running, but the sender has its response. The handler settles → closing.
+ * - **closing** (`close`): the lease is no longer renewed, and the claim is completed or released → ended. The store
+ *   refuses the completion → closing, to release the claim.
+ * - **ended** (`closed`, `closeFailed`): the ending is the outcome, or is reported as `settled` if the sender has had
+ *   its response.
  */
-export function run(state: DeliveryState): Step {
+export function run(state: DeliveryState): StepResult {
   const { clock, handlerTimeoutMs } = state.config;
   // A resumed delivery has no time limit, because no sender waits for it.
   if (!state.isResumed) state.timeoutAt = clock.monotonic() + handlerTimeoutMs;
-  return attempt(state, handleUnderLease, succeed, fail);
+  return attempt(state, startHandler, succeed, fail);
 }
 
-const handleUnderLease = (state: DeliveryState) => underLease(state, handle(state));
+const startHandler = (state: DeliveryState) => keepLeaseWhile(state, handle(state));
 
-/** Keeps the lease and limits the time of the response while the user's code is pending. */
-function underLease<T>(state: DeliveryState, work: MaybePromise<T>): MaybePromise<T> {
+/** Keeps the lease and limits the time of the response while the user's code is pending. Returns `work`. */
+function keepLeaseWhile<T>(state: DeliveryState, work: MaybePromise<T>): MaybePromise<T> {
   if (isPromise(work)) {
-    state.beginRun();
+    state.outliveResponse();
     state.lease ??= new Lease(state, onTimeout);
   }
   return work;
@@ -45,12 +47,12 @@ function onTimeout(state: DeliveryState): void {
   state.respond(endWith("handler_timeout", `${state.config.handlerTimeoutMs} ms have passed`));
 }
 
-const succeed = (state: DeliveryState, result: unknown): Step =>
+const succeed = (state: DeliveryState, result: unknown): StepResult =>
   isIterator(result) ? fail(state, new TypeError(notRun)) : close(state, endWith("processed"));
 
-function fail(state: DeliveryState, error: unknown): Step {
-  state.beginRun();
-  return wait(state, endingOf(state, error), close);
+function fail(state: DeliveryState, error: unknown): StepResult {
+  state.outliveResponse();
+  return waitFor(state, endingOf(state, error), close);
 }
 
 /**
@@ -63,65 +65,74 @@ async function endingOf(state: DeliveryState, error: unknown): Promise<Ending> {
   const context = contextOf(state);
   let problem = error;
   let retryAfterMs: unknown;
-  state.failed(error);
+  state.passToOnError(error);
   try {
     if (error instanceof InvalidEvent) return endWith("event_invalid", error.message);
     const code = codeOf(error);
     if (code === "retry_error") ({ retryAfterMs } = error as RetryError);
     if (code === "permanent_error") {
-      await underLease(state, config.onParked(error, context, !!state.options?.onError));
+      await keepLeaseWhile(state, config.onParked(error, context, !!state.options?.onError));
       return endWith("parked");
     }
   } catch (failure) {
-    state.failed((problem = failure));
+    problem = failure;
+    state.passToOnError(failure);
   }
   config.onHandlerError(problem, context);
   return endWith("handler_failed", undefined, retryAfterMs);
 }
 
 /** Completes the claim of a processed event, and releases any other. */
-function close(state: DeliveryState, ending: Ending): Step {
+function close(state: DeliveryState, ending: Ending): StepResult {
   const { config, claim } = state;
   state.lease?.stop();
   // Checks the lease again: a handler that blocked the event loop may have outlived its lease before the lease's timer
   // could fire.
   state.checkLease();
+  // A pending extension must no longer report the lease as lost.
   claim.held = false;
   state.ending = ending;
   const { complete, release } = config.storeTimeouts;
-  return releasedTo(state)
-    ? attemptWithin(state, release, "store.release", closeRecord, closed, notClosed)
-    : attemptWithin(state, complete, "store.complete", closeRecord, closed, notClosed);
+  return closedTo(state)
+    ? attemptWithin(state, release, "store.release", closeRecord, closed, closeFailed)
+    : attemptWithin(state, complete, "store.complete", closeRecord, closed, closeFailed);
 }
 
 function closeRecord(state: DeliveryState, call: DeadlineCall): MaybePromise<unknown> {
   const { config, claim } = state;
-  const result = requestClose(config, claim, releasedTo(state), call);
-  // The record must be closed even if the client disconnects meanwhile.
-  if (isPromise(result)) state.beginRun();
+  const result = requestClose(config, claim, closedTo(state), call);
+  // Cloudflare Workers cancel what is pending if the client disconnects, and the record must be closed.
+  if (isPromise(result)) state.outliveResponse();
   return result;
 }
 
-const closed = ({ ending }: DeliveryState): Step => ending;
+const closed = ({ ending }: DeliveryState): StepResult => ending;
 
-function notClosed(state: DeliveryState, error: unknown): Step {
+function closeFailed(state: DeliveryState, error: unknown): StepResult {
   const { config, claim, ending } = state;
-  const to = releasedTo(state);
-  // The store has refused the completion, because the work of this run failed.
-  if (!to && codeOf(error) === "handler_failed") return fail(state, error);
-  if (!to) state.warn("complete_failed", error);
+  const to = closedTo(state);
+  if (!to) {
+    // The store has refused the completion, because the work of this run failed.
+    if (codeOf(error) === "handler_failed") return fail(state, error);
+    state.warn("complete_failed", error);
+  }
   config.onInternalError(error, to ? "release" : "complete");
   state.track(closeLater(config, claim, to, error));
   return ending;
 }
 
-function releasedTo({ ending: { code }, options }: DeliveryState): ClosedTo {
+function closedTo({ ending: { code }, options }: DeliveryState): ClosedTo {
   if (code === "processed") return undefined;
   return code === "parked" || options?.isLast === true ? "parked" : "failed";
 }
 
-const isIterator = (result: unknown) =>
-  typeof (result as Partial<Iterator<unknown>> | null | undefined)?.next === "function";
+function isIterator(result: unknown): boolean {
+  try {
+    return typeof (result as Partial<Iterator<unknown>> | null | undefined)?.next === "function";
+  } catch {
+    return false;
+  }
+}
 
 /**
  * The message of the error if a handler returns an iterator: the code of a generator runs only when something

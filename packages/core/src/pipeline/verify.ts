@@ -5,10 +5,10 @@ import { describe } from "../lib/text.js";
 import type { DeliveryState } from "./delivery-state.js";
 import { setDeliveryId } from "./delivery-id.js";
 import { attempt, follow } from "./drive.js";
-import { endWith, type Ending, type Step } from "./ending.js";
+import { endWith, type Ending, type StepResult } from "./ending.js";
 
 /** Stage 2: verifies the signature. Only then are the service's other headers read. */
-export const verify = (state: DeliveryState): Step =>
+export const verify = (state: DeliveryState): StepResult =>
   attempt(state, readSecrets, match, unreadable);
 
 const readSecrets = ({ config }: DeliveryState) => config.secret.read();
@@ -16,7 +16,7 @@ const readSecrets = ({ config }: DeliveryState) => config.secret.read();
 const unreadable = (_state: DeliveryState, error: unknown) =>
   endWith("misconfigured", describe(error));
 
-function match(state: DeliveryState, secrets: readonly KnownSecret[]): Step {
+function match(state: DeliveryState, secrets: readonly KnownSecret[]): StepResult {
   state.secrets = secrets;
   return follow(state, matchingSecret(secrets, state.bytes, state.signature), matched);
 }

@@ -28,7 +28,7 @@ export class ReplyLimit {
   #leasesLeft = mostLeases;
   /** Whether `work` is running, and the server is not known to have rolled the transaction back. */
   isWorking = false;
-  /** Whether the transaction is being completed and committed. */
+  /** Whether `work` has ended, and the transaction completes the run and commits. Stays true afterwards. */
   isEnding = false;
 
   /** Starts the time limit for beginning the transaction. */

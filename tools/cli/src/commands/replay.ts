@@ -62,7 +62,7 @@ export const replay = command({
   usage: "<file> --to <url> [--scheme <name>] [--resign --secret-env <name>]",
   args: ["file"],
   details: [
-    "Sends the requests in a file written by svc-webhooks listen --save (- reads stdin). Each body is sent byte for byte, with the documented headers, Idempotency-Key and Content-Type. Every request goes to the given URL; saved paths are ignored, and redirects are not followed.",
+    "Sends the requests in a file written by svc-webhooks listen --save (- reads stdin). Each body is sent byte for byte, with the documented X-SVC-* headers, Idempotency-Key and Content-Type. Every request goes to the given URL; saved paths are ignored, and redirects are not followed.",
     "Without --resign, the signatures come from the file, so the receiver needs the secret that they were made with. A receiver that recognizes duplicates does not handle a delivery again.",
     "With --scheme, the file contains requests from that sender, and all their headers are sent except connection headers, cookies and Authorization. --resign replaces the signature headers with new ones made with the secret; the body, the delivery id and the event type stay the same.",
     "Prints a line for each request that did not get a 2xx, and a summary. With --json, prints a line for every request: { line, delivery_id, status, error?, outcome?, bytes, sha256, ms }. Exits with 1 unless every request got a 2xx.",

@@ -161,7 +161,7 @@ export function throughOf(
     if (kind === "bytes" && isHere(url) && !isAccepted) {
       throw new UsageError(
         `--through names ${name}, but ${url.protocol}//${host} cannot be copied, so each history would write to it.`,
-        `Start a separate service for this test and set ${name} to its URL, or pass --yes to accept this. Only PostgreSQL is copied, and only Redis is replaced.`,
+        `Start a separate service for this test, set ${name} to its URL, and pass --yes to let each history write to it. Of the services of --through, only PostgreSQL databases are copied, and only Redis is replaced by an empty database.`,
       );
     }
     if (isHere(url)) return { name, url, kind };

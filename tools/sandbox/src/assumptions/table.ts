@@ -362,7 +362,7 @@ export const assumptions = {
     parse: words({ "409": 409, "422": 422 }),
   }),
   pagination: assume("A-15", "pagination", {
-    text: "A list has the form {data, has_more, next_cursor}. Deliveries are listed newest first, and their list accepts the parameters limit (1 to 100, default 20) and after.",
+    text: "A list has the form {data, has_more, next_cursor}. Deliveries are listed newest first, and their list accepts two parameters: limit (1 to 100, default 20) and after (the next_cursor of the previous page).",
     default: "cursor",
     alternatives: ["array"],
     usedBy: ["GET /v1/webhook-events", "GET /v1/webhook-event-types"],

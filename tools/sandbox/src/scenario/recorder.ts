@@ -29,7 +29,10 @@ function add(to: Recording, recorded: Recorded): void {
   to.live.push(recorded);
 }
 
-/** Adds the time that has passed since the last step, in steps that a file can contain. */
+/**
+ * Adds steps for the time that has passed since the last step. Each advances the clock by at most ten years, the most
+ * that a file's step can have.
+ */
 function passTime(to: Recording, now: number): void {
   for (let left = now - to.at; left > 0; left -= tenYears)
     add(to, { step: { advance: `${Math.min(left, tenYears)}ms` } });

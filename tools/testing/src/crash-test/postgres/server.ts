@@ -156,8 +156,8 @@ export class Server {
         ...facts,
         attempt,
         source: calling?.source,
-        // Excludes a transaction of the same delivery that has committed, or that has blocked this statement only
-        // briefly: the code that holds the transaction does not wait for the statement.
+        // Returns false if the transaction of the same delivery has committed, or has blocked this statement only
+        // briefly: in both cases, the code that holds the transaction was not waiting for the statement.
         waitsForOwn: () =>
           isOwn === true &&
           !this.#committed.has(own) &&

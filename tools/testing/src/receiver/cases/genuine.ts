@@ -34,7 +34,7 @@ export const genuine: ReceiverCase = {
     }
     if (probe.hasHandler && !(await probe.hasRun())) {
       throw new PreconditionError(
-        "The response was a 2xx, but no run of the handler was reported. Is the handler registered for email.sent, and does it report each event to the test?",
+        "The response was a 2xx, but no run of the handler was reported. Register the handler for email.sent (with a scheme, for every type), and let it report each event to the test.",
       );
     }
     await probe.ranOnce(delivery.eventId);
