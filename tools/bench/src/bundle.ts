@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { rolldown } from "rolldown";
@@ -12,30 +13,27 @@ const entry = fileURLToPath(new URL("../deployed.js", import.meta.url));
 
 export type Target = keyof typeof conditionNames;
 
-interface Bundle {
-  /** The size in bytes, minified and gzipped (level 9). */
-  readonly bytes: number;
-  /** The code of each file that remains in the bundle, without comments and not minified. */
-  readonly modules: readonly (readonly [file: string, code: string])[];
-}
-
-/** Resolves to the gzipped size in bytes of a module with all its imports except frameworks. */
-export const gzippedBytes = async (code: string, target: Target): Promise<number> =>
-  (await bundle(code, target)).bytes;
-
 /**
- * Bundles a module with all its imports except frameworks.
+ * Resolves to the size in bytes of a module with all its imports except frameworks, minified and gzipped (level 9).
  *
+ * @param leftOut the files whose exports are replaced by empty functions
  * @throws Error (as a rejection) if an import cannot be found, because the size would be too small without it
  */
-export async function bundle(code: string, target: Target): Promise<Bundle> {
+export async function gzippedBytes(
+  code: string,
+  target: Target,
+  leftOut?: RegExp,
+): Promise<number> {
   const bundled = await rolldown({
     input: entry,
     plugins: [
       {
         name: "entry",
         resolveId: (id) => (id === entry ? id : undefined),
-        load: (id) => (id === entry ? code : undefined),
+        async load(id) {
+          if (id === entry) return code;
+          return leftOut?.test(id) ? emptied(await readFile(id, "utf8")) : undefined;
+        },
       },
     ],
     resolve: { conditionNames: conditionNames[target], extensionAlias: { ".js": [".ts", ".js"] } },
@@ -47,12 +45,12 @@ export async function bundle(code: string, target: Target): Promise<Bundle> {
   });
   const { output } = await bundled.generate({ format: "esm", minify: true, codeSplitting: false });
   await bundled.close();
-  const [{ code: minified, modules }] = output;
-  return {
-    bytes: gzipSync(minified, { level: 9 }).length,
-    modules: Object.entries(modules).map(([file, { code: kept }]) => [file, withoutComments(kept)]),
-  };
+  return gzipSync(output[0].code, { level: 9 }).length;
 }
 
-const withoutComments = (code: string | null) =>
-  (code ?? "").replaceAll(/\/\*[^]*?\*\/|^\s*\/\/.*$/gm, "").replaceAll(/^\s+/gm, "");
+/** Returns a module with the same exports as this one, all of which are empty functions. */
+const emptied = (source: string) =>
+  Array.from(
+    source.matchAll(/^export (?:async )?(?:class|const|function) (\w+)/gm),
+    ([, name]) => `export const ${name} = () => {};`,
+  ).join("\n");
