@@ -15,8 +15,8 @@ const has = (value: unknown, ...members: readonly string[]): boolean =>
  * Returns a database over a client of pg or postgres.js, or undefined for any other client.
  *
  * @param prepare whether statements have names
- * @throws ConfigError `invalid_option` if `client` is a single connection: the transactions of concurrent
- *   deliveries would interfere with each other; or if it cannot name statements
+ * @throws ConfigError `invalid_option` if `client` is a single connection, on which the transactions of concurrent
+ *   deliveries would interfere with each other, or if `prepare` is true and `client` cannot name statements
  */
 export function driverOf(client: unknown, prepare = false): Database<unknown> | undefined {
   // `subscribe` excludes clients that copy the interface of postgres.js, because their queries behave differently.
@@ -48,7 +48,8 @@ export function driverOf(client: unknown, prepare = false): Database<unknown> | 
  * Returns a database over any accepted client.
  *
  * @param prepare whether statements have names
- * @throws ConfigError `invalid_option` if the client is not accepted, or cannot name statements
+ * @throws ConfigError `invalid_option` if the client is not accepted, or if `prepare` is true and the client cannot
+ *   name statements
  */
 export function connect(client: PostgresClient, prepare = false): Database<unknown> {
   const wrapper = wrapperOf(client);

@@ -189,7 +189,7 @@ export const withStatus = (statement: string): string =>
  * Rejects unless the server has committed the transaction. After a failed statement that `work` did not await,
  * PostgreSQL responds to a commit by rolling back, without an error.
  *
- * @param id the reply to `first`
+ * @param id the transaction's id, which `first` has returned
  */
 export async function assertCommitted(query: Query, id: string): Promise<void> {
   const rows = await query(`select ${statusOf("$1")} as reply`, [id]);

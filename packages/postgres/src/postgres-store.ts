@@ -26,12 +26,12 @@ export interface PostgresStoreOptions {
    */
   readonly durableClaims?: boolean | undefined;
   /**
-   * Whether the store's statements outside of transactions have names with pg, so that the server parses each only once
-   * per connection. Set the option to true for direct connections, for a pooler in session mode, and for PgBouncer 1.21
-   * or newer with `max_prepared_statements`. If a connection loses a name, the store repeats the call without one, and
-   * no longer uses names on that connection. postgres.js names the statements anyway unless the store finds a pooler, so
-   * there the option only makes `check` report a pooler. Any other `db` is refused, as is postgres.js with `prepare:
-   * false`. Default false. Errors: `invalid_option`.
+   * Whether the store, with pg, sends its statements outside of transactions as named statements, which the server
+   * parses only once per connection. Set the option to true for direct connections, for a pooler in session mode, and
+   * for PgBouncer 1.21 or newer with `max_prepared_statements`. If a connection loses a name, the store repeats the
+   * call without one, and no longer uses names on that connection. postgres.js names the statements anyway unless the
+   * store finds a pooler, so there the option only makes `check` report a pooler. Any other `db` is refused, as is
+   * postgres.js with `prepare: false`. Default false. Errors: `invalid_option`.
    */
   readonly prepare?: boolean | undefined;
 }
@@ -44,7 +44,7 @@ export interface PostgresStore<Tx> extends DeliveryStore {
    * rejected without being awaited, the run fails (`handler_failed`), but the process keeps running. Do slow or remote
    * work beforehand. `work` must use `tx` for everything that belongs to the transaction, and must not use the pool.
    *
-   * @returns the result of `work`, once it is committed
+   * @returns the result of `work`, once the transaction is committed
    * @throws TransactionLostError `transaction_lost`: this run no longer owns the delivery. Nothing was written; let the
    *   handler reject with it
    * @throws TypeError `not_claimed`: the context has no fence, because the store was unavailable and `onStoreError` is
@@ -94,8 +94,8 @@ export interface PostgresStore<Tx> extends DeliveryStore {
  *
  * With {@link PostgresStore.transaction}, a handler's writes to the same database happen exactly once.
  *
- * @param db a `Pool` of pg, the `sql` of postgres.js (created with `closableSockets`), or a `Database`: `fromDrizzle`,
- *   `fromKysely`, `fromPglite`, or your own
+ * @param db a `Pool` of pg, the `sql` of postgres.js (created with `closableSockets`), or a `Database`: the result of
+ *   `fromDrizzle`, `fromKysely` or `fromPglite`, or your own
  * @throws ConfigError `invalid_option`, `unknown_option`
  *
  * @example

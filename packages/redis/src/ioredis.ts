@@ -55,7 +55,7 @@ export function overIoredis(client: IoredisClient): Connection {
         );
       // While a call with this key is pending, the next one is sent even if the client is not ready: ioredis sends
       // pending calls again once it has reconnected, so a release is queued behind its claim. If the release were
-      // rejected instead, the claim could be granted after it and would keep its lease.
+      // rejected instead, the claim could be granted later and would keep its lease.
       return isReady() || pending.has(key) ? send() : ready().then(send);
     },
     async setting(name) {

@@ -33,12 +33,12 @@ export interface RedisStore extends DeliveryStore {
  * While the client is not connected, calls reject immediately, even if the client has an offline queue. If a claim is
  * rejected, the outcome is `store_unavailable` (503), and the sender retries; `onStoreError` can change that. With
  * ioredis, two kinds of calls wait for the connection: the first call with `lazyConnect`, which connects the client,
- * and a call for a record whose previous call is pending.
+ * and a call for a record for which another call is pending.
  *
  * @param client a client of ioredis 5 or 6 (`Redis`, `Cluster`) or node-redis 5 or 6 (client, cluster, Sentinel), or
  *   your own `Connection` to a server that runs Lua scripts
- * @throws ConfigError `invalid_option` if `client` is none of these, such as the result of its `multi()`, or
- *   `prefix` is not a string; `unknown_option`
+ * @throws ConfigError `invalid_option` if `client` is none of these, such as the result of its `multi()`, or `prefix`
+ *   is not a string; `unknown_option`
  *
  * @example
  * ```ts

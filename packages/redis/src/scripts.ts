@@ -11,9 +11,9 @@ export interface Script {
  * A record is one string, whose first letter is the state:
  *
  *   r<fence> <run> <end of the lease> <token>   running
- * f<fence> <run>                              failed
- * p<lineage> <fence>                          parked
- * d<lineage>                                  done; the fence is no longer needed
+ *   f<fence> <run>                              failed
+ *   p<lineage> <fence>                          parked
+ *   d<lineage>                                  done; the fence is no longer needed
  *
  * Times are milliseconds of the server's clock. ARGV: token, leaseMs, retainMs, lineage (in `claim`: takeParked), to.
  * Trailing arguments that a script does not use may be omitted. Each command receives its key as `KEYS[…]`, because the

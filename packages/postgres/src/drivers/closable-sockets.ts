@@ -63,8 +63,8 @@ function socket(options: Target): Socket {
 /**
  * Options for postgres.js that let the store close connections that have stopped responding. Without them, postgres.js
  * keeps using such a connection until the operating system closes it, which can take 15 minutes. Use them with
- * `fetch_types: false`, because postgres.js can crash the process if a connection is closed while it reads the
- * database's types. Arrays are then returned as strings.
+ * `fetch_types: false`, because postgres.js can crash the process if it is reading the database's types when a
+ * connection is closed. With this setting, arrays are returned as strings.
  *
  * @example
  * ```ts

@@ -86,7 +86,7 @@ export function fromDrizzle<Tx extends DrizzleQueries<Sql>, Sql>(
   };
 }
 
-/** Wraps a database with a driver whose connections the store cannot access. */
+/** Wraps a Drizzle database whose driver does not give the store access to its connections. */
 function overAnyDriver<Tx extends DrizzleQueries<Sql>, Sql>(
   db: Drizzle<Tx, Sql>,
   sql: (strings: TemplateStringsArray, ...values: unknown[]) => Sql,

@@ -16,14 +16,17 @@ const nameOf = (text: string): string =>
 /** The codes for a name that the server does not know, and for one that it knows from another client. */
 const nameLost = new Set(["26000", "42P05"]);
 
-/** The code for a plan whose result has another type by now. Its message depends on the server's language. */
+/**
+ * The code for a named statement whose result type has changed since the server parsed the statement. Other errors have
+ * this code too. Their messages do not distinguish them, because messages depend on the server's language.
+ */
 const planOutdated = "0A000";
 
 /** Statements outside of transactions that pg sends under names, so that the server parses each once per connection. */
 export interface NamedStatements {
   /**
    * Returns a function that runs statements on a client. After an error about a name, it repeats the statement without
-   * one, because the server has not run it, and gives no more names to the client's statements.
+   * a name, which is safe because the server has not run it, and no longer names the statements of this client.
    */
   readonly over: (client: Client) => Query;
   /** Returns one text if a name was lost. */
@@ -31,7 +34,7 @@ export interface NamedStatements {
 }
 
 export function namedStatements(): NamedStatements {
-  // The store has about ten different texts.
+  // Needs no limit, because the store has only about ten different statements.
   const names = new Map<string, string>();
   const unnamed = new WeakSet<Client>();
   let hasLostName = false;

@@ -162,7 +162,7 @@ function guardedClient(client: PgClient, gate: Gate) {
   let failure: { readonly error: unknown } | undefined;
   /**
    * Records the first failure, and sets it as the cause of later errors with the code 25P02: after a failed statement,
-   * the server rejects all others with that code.
+   * the server rejects all later ones of the transaction with that code.
    */
   const noteFailure = (error: unknown) => {
     const refusal = Object(error) as { readonly code?: unknown; cause?: unknown };

@@ -65,9 +65,9 @@ export type TxOf<Sql> = Sql extends {
   : never;
 
 /**
- * Closes `own` if it is known, otherwise all connections that `find` reports as dead. In that case, if no other
- * connection has received data either, idle connections are probably dead too: sends a probe on each of them, and
- * closes those that do not respond within one turn of the event loop.
+ * Closes `own`, the connection of the transaction, if it is known. Otherwise, closes all connections that `find`
+ * reports as dead. If no other connection has received data either, idle connections are probably dead too: sends a
+ * probe on each of them, and closes those that do not respond within one turn of the event loop.
  */
 async function closeDead(
   sql: PostgresJs,
@@ -257,8 +257,8 @@ function guardedTx<Tx extends PostgresJsTx>(tx: Tx, gate: Gate, mayRun: () => bo
         const method = target[member] as (...args: unknown[]) => unknown;
         return (...args: unknown[]) => guarded(method(...args));
       }
-      // The transaction's own `notify` would send a statement past the gate, and its own `prepare` would prepare it for
-      // a two-phase commit, which leaves it open.
+      // The transaction's own `notify` would send a statement past the gate, and its own `prepare` would begin a
+      // two-phase commit, which leaves the transaction open.
       if (member === "notify") {
         return async (...args: unknown[]) =>
           guarded(target.unsafe("select pg_notify($1, $2)", args.map(String)));

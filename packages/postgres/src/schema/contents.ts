@@ -96,7 +96,7 @@ export const openIn = (all: Contents): readonly string[] =>
 
 /**
  * Returns messages for the operator about tables and functions that have the store's names but may not be the store's:
- * tables that lack a column, functions with other parameters, and both if their owner is a `stranger`.
+ * tables that lack a column, functions with other parameters, and tables and functions whose owner is a `stranger`.
  */
 export function foreignIn({ functions, relations }: Contents, schema: string): readonly string[] {
   const problems: string[] = [];

@@ -62,8 +62,9 @@ export function schemaOf(name: string = defaultSchema): Schema {
 
 /**
  * Returns the statement that reads the states of records, given their keys as a comma-separated list in `$1`. Its reply
- * has one letter per key: the state in the table; `f` for a running record whose lease has ended; `-` if there is no
- * record or it has expired. The statement calls no function of the schema, so it needs no migration.
+ * has one letter per key: the state in the table; `f` (failed) for a running record whose lease has ended; `-` if there
+ * is no record or it has expired. The statement calls no function of the schema, so it also works on a schema of an
+ * earlier version.
  */
 const peekOf = (name: string) =>
   `select coalesce(pg_catalog.string_agg(case

@@ -1,17 +1,15 @@
 const ignore = () => {};
 
-/**
- * The state of a promise. Promises that are derived from the promise, and reject with the same error, share the state.
- */
+/** The state of a promise, shared by all promises that are derived from it and reject with the same error. */
 interface State {
   isAwaited: boolean;
   failure?: { readonly error: unknown };
 }
 
 /**
- * A promise that records whether it is awaited, that is, whether its rejection is handled. The promises that `finally`,
- * and `then` without an error handler, return reject with the same error. Calling these methods therefore does not
- * count, but awaiting the returned promise does.
+ * A promise that records whether it is awaited, that is, whether its rejection is handled. Calling `finally`, or `then`
+ * without an error handler, does not count, because the promise that it returns rejects with the same error. Awaiting
+ * that promise does count.
  */
 export class NotedPromise<Result> extends Promise<Result> {
   #state: State = { isAwaited: false };

@@ -149,8 +149,8 @@ export async function extendRun(
   extend: (id: string | undefined) => Promise<string>,
 ): Promise<boolean> {
   const transactions = run?.transactions ?? [];
-  // Checks only one, because only one transaction of a run can be committed. Another one is checked after this one has
-  // ended.
+  // Checks the state of only one transaction, because only one transaction of a run can be committed. The next one is
+  // checked after this one has ended.
   const working = [...transactions].find(
     ({ limit, id = "" }) => limit?.isWorking && /^\d{1,18}$/.test(id),
   );
