@@ -7,8 +7,8 @@ import type { BullJob, QueueLike } from "./queue-like.js";
 export type Processor = (job: BullJob, token?: string, signal?: AbortSignal) => Promise<string>;
 
 /**
- * Returns the worker that runs a job, or undefined if the processor runs in its own process. BullMQ declares `queue` as
- * protected.
+ * Returns the worker that runs a job, or undefined if BullMQ runs the processor in a separate process. The cast is
+ * needed because BullMQ declares `queue` as protected.
  */
 const workerOf = (job: BullJob) => (job as { readonly queue?: Pick<QueueLike, "backend"> }).queue;
 

@@ -22,7 +22,7 @@ const resultCodes = {
 function hasResult(error: unknown, result: keyof typeof resultCodes): boolean {
   const { code, errcode, errno } = Object(error) as DriverError;
   const [number, name] = resultCodes[result];
-  // An extended code has its primary code in the lowest byte, or its name as a prefix.
+  // An extended code contains its primary code: a number in the lowest byte, a name as its prefix.
   const resultCode = [errcode, errno].find((value) => typeof value === "number");
   if (resultCode !== undefined) return (resultCode & 0xff) === number;
   return typeof code === "string" && code.startsWith(name);
@@ -36,8 +36,8 @@ export const isBusy = (error: unknown): boolean =>
   hasResult(error, "busy") || hasResult(error, "locked") || hasResult(error, "protocol");
 
 /**
- * Returns whether a write failed because a statement of this connection is still being read: SQLite allows no write in
- * the old snapshot that the statement reads.
+ * Returns whether a write failed because the rows of a statement of this connection are still being read: SQLite allows
+ * no write in the old snapshot that the statement reads.
  */
 const isReading = (error: unknown, message: string): boolean => {
   const { code, errcode, errno } = Object(error) as DriverError;

@@ -26,8 +26,9 @@ export interface SqliteStoreOptions {
   readonly synchronous?: "full" | "normal" | undefined;
   /**
    * Whether a claim waits for the disk like other commits. Without a write-ahead log (WAL), it always does. Default
-   * false: a power loss also ends the process whose claim it undoes, so the event runs again on the next attempt either
-   * way. Set it to true if `maxRuns` must count runs that a power loss ended. Errors: `invalid_option`.
+   * false: a power loss also ends the process whose claim it undoes, so the event would run again on the next attempt
+   * even if the claim survived. Set it to true if `maxRuns` must count runs that a power loss ended. Errors:
+   * `invalid_option`.
    */
   readonly durableClaims?: boolean | undefined;
 }
@@ -43,21 +44,21 @@ export interface SqliteStore<Db> extends DeliveryStore {
    * Runs `work` in a transaction that also completes the delivery. The writes of `work` and the completion are
    * committed together or not at all, so the writes happen exactly once. Call `transaction` once per run, as the last
    * step of a handler. `work` must be synchronous: do everything that you await before the call. All statements that
-   * run on the store's connection during `work` belong to the transaction, whether they use `db` or the variable that
-   * you passed to `sqliteStore`.
+   * run on the store's connection during `work` belong to the transaction, whether they use the parameter of `work` or
+   * the variable that you passed to `sqliteStore`.
    *
-   * @returns the result of `work`, once it is committed
-   * @throws TransactionLostError `transaction_lost`: this run no longer owns the delivery. `work` was not called; let the
-   *   handler throw it
+   * @returns the result of `work`, once the transaction is committed
+   * @throws TransactionLostError `transaction_lost`: this run no longer owns the delivery. `work` was not called; let
+   *   the handler throw it
    * @throws TypeError `not_claimed`: the context has no fence, because the store was unavailable and `onStoreError` is
    *   `"process"`
-   * @throws ConfigError `invalid_option`: `context` is not a handler's own context, or `work` is an async
-   *   function, a generator or not a function. `work` was not called
+   * @throws ConfigError `invalid_option`: `context` is not a handler's own context, or `work` is an async function, a
+   *   generator or not a function. `work` was not called
    * @throws WebhookError `asynchronous_work`: `work` returned a promise; `transaction_ended`: `work` ended the
    *   transaction itself, or caught an error after which SQLite had rolled back; `transaction_open`: the connection is
    *   in another transaction; `locked`: another connection has kept the database locked for longer than
-   *   `busyTimeoutMs`; `statement_open`: a statement of the connection is still being read; `schema_missing`,
-   *   `schema_newer`, `read_only`, `cannot_open`, `database_closed`
+   *   `busyTimeoutMs`; `statement_open`: the rows of a statement of the connection are still being read;
+   *   `schema_missing`, `schema_newer`, `read_only`, `cannot_open`, `database_closed`
    * @throws the error of `work`, or of the database at the commit. Nothing was written
    */
   transaction<Result>(

@@ -9,10 +9,13 @@ import { clientOf, fieldOf } from "./connection.js";
  */
 const kept = 0.2;
 
-/** The minimum times between two reads of the memory, in milliseconds: the usual time, and while jobs are refused. */
+/** The minimum times between two reads of the memory, in milliseconds: usually, and while jobs are refused. */
 const [readEveryMs, readSoonMs] = [5_000, 500];
 
-/** Resolves to the number of bytes that jobs may still use; infinite for a Redis without a limit and other backends. */
+/**
+ * Resolves to the number of bytes that jobs may still use; infinite for a Redis without `maxmemory`, and for other
+ * backends.
+ */
 async function roomIn(queue: QueueLike): Promise<number> {
   const client = await clientOf(queue);
   if (typeof client?.info !== "function") return Infinity;

@@ -27,7 +27,8 @@ export function adminOf(queue: InboxQueue): InboxAdmin {
   async function retry(id: string): Promise<boolean> {
     const letter = await letterOf(id);
     if (!letter) return isId(id) && runNow(queue, id);
-    // Revives the failed job itself, because that job holds the key and its place in the order.
+    // Revives the failed job itself instead of adding a new one, because the failed job holds its key and its place in
+    // the order.
     if (holds && letter.sourceId !== null && (await revive(queue, letter.sourceId, operatorMs))) {
       await replyTo(boss, () => boss.deleteJob(dead, [id]), operatorMs);
       return true;
@@ -124,7 +125,8 @@ async function runNow(queue: InboxQueue, id: string): Promise<boolean> {
 
 /**
  * Removes a dead letter and, with `afterDead: "hold"`, the failed job that holds its key. Keeps the job if a redelivery
- * has revived it or if it has another letter. Uses one statement, so that neither can happen in between.
+ * has revived it or if it has another letter. Uses one statement, so that neither can happen between the check and the
+ * removal.
  */
 async function remove(queue: InboxQueue, id: string): Promise<boolean> {
   const { name, dead, jobs, holds } = queue;

@@ -12,7 +12,7 @@ export async function release(
   const { name, dead, jobs, mostAttempts } = queue;
   const query = <Row>(text: string, values: unknown[]) => sql<Row>(queue, text, values, operatorMs);
   let start: string | undefined;
-  /** Maps the id of each released letter to the id of its event's first job. */
+  /** Maps the id of each letter that was yielded to the id of its event's first job. */
   const roots = new Map<string, string>();
 
   /** Yields the letters that exist at the start, oldest event first. Reads them in pages. */

@@ -2,7 +2,10 @@ import type { InboxStats } from "@svc-webhooks/core/inbox";
 import { assertFound, foundColumn, is, sql, type InboxQueue } from "../queue/queue.js";
 import { operatorMs } from "../queue/replies.js";
 
-/** Counts the jobs of a queue with its own statement, because pg-boss refreshes its numbers only once a minute. */
+/**
+ * Counts the jobs of a queue with a statement of this package, because pg-boss refreshes its own counts only once a
+ * minute.
+ */
 export async function stats(queue: InboxQueue): Promise<InboxStats> {
   const { name, dead, jobs, partitionBy, holds } = queue;
   const [row] = await sql<

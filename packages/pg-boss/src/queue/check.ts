@@ -32,7 +32,10 @@ export async function check(queue: InboxQueue): Promise<readonly string[]> {
   ];
 }
 
-/** Resolves to one text for each setting in which a queue differs. Undefined if the queue does not exist. */
+/**
+ * Resolves to one text for each setting in which a queue differs from `settings`, or to undefined if there is no such
+ * queue.
+ */
 async function differences(
   queue: InboxQueue,
   name: string,

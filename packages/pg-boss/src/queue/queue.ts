@@ -52,7 +52,8 @@ export const is = (operator: "=" | "<" | "<>", state: string, column = "state"):
   `${column} operator(pg_catalog.${operator}) '${state}'`;
 
 /**
- * Resolves to the settings in which a queue differs, with the queue's values. Undefined if the queue does not exist.
+ * Resolves to the settings in which a queue differs from `settings`, with the queue's values, or to undefined if the
+ * queue does not exist.
  */
 export async function differencesOf(
   { boss }: InboxQueue,

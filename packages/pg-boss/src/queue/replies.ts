@@ -6,7 +6,10 @@ import type { BossDatabase, PgBossLike } from "../pg-boss-like.js";
 
 /** How long a delivery or a worker waits for a reply from the server, in milliseconds. */
 const replyMs = 5_000;
-/** How long an operator waits for a reply, in milliseconds. Counting or listing very many jobs takes longer. */
+/**
+ * How long an operator waits for a reply, in milliseconds. Longer than `replyMs`, because the server may have to count
+ * or list very many jobs.
+ */
 export const operatorMs = 10_000;
 
 /** How long to wait for the server's list of running statements, in milliseconds. */

@@ -2,7 +2,8 @@ import { is, sql, type InboxQueue } from "./queue.js";
 
 /**
  * Makes a failed job run again, at its old place in the order, with its attempts counted from zero. Resolves to false
- * if the job is not failed. Uses one statement, so that nothing deletes or takes the job in between.
+ * if the job is not failed. Uses one statement, so that nothing deletes or takes the job between the check and the
+ * change.
  */
 export async function revive(queue: InboxQueue, id: string, ms?: number): Promise<boolean> {
   const { name, jobs, mostAttempts } = queue;

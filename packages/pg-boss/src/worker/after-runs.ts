@@ -3,8 +3,8 @@ import { is, sql, type InboxQueue } from "../queue/queue.js";
 /** The time after a run within which pg-boss usually settles the batch of the run, in milliseconds. */
 const soonMs = 500;
 /**
- * The interval at which a worker cleans up after jobs that pg-boss has failed because their worker was killed, in
- * milliseconds.
+ * The interval at which a worker cleans up after jobs that pg-boss has marked as failed because their worker was
+ * killed, in milliseconds.
  */
 const passMs = 30_000;
 
