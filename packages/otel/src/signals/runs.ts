@@ -10,7 +10,8 @@ import { linksTo } from "./trace-context.js";
 /**
  * Returns the receiver's `around` option, which records a span and metrics for each run of a handler.
  *
- * @param isLinked whether runs may come from jobs. Looking for a run's job costs more than all other attributes
+ * @param isLinked whether runs may come from jobs. Otherwise, no job is looked up, because that costs more than all
+ *   other attributes
  */
 export function aroundRuns(
   name: string,

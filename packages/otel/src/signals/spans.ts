@@ -16,7 +16,7 @@ export const spanTypeOf = (type: string): string => type.slice(0, 256);
 
 /**
  * Returns the attributes that all spans and messaging metrics of one kind of operation share, in a new object. Callers
- * add their own to it: V8 is much slower at spreading an object into a literal that has more keys.
+ * add their own attributes to this object, because V8 is much slower at spreading it into a literal that has more keys.
  */
 export const messagingOf = (name: string, type: string, operation: string): Attributes => ({
   [own.receiver]: name,

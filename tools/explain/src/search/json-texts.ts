@@ -72,8 +72,9 @@ export function* jsonTexts(body: string): Generator<JsonText | undefined> {
   const mistakeIn = escapeMistake(body);
   for (const text of styled(kept)) yield { id: mistakeIn(text) ?? compact.id, text, file: false };
 
-  // Tries the JSON as JavaScript serializes it, with the body's own tokens, and with sorted keys. JavaScript may change
-  // numbers, remove duplicate keys and reorder keys; other languages may not.
+  // Tries three forms of the JSON: as JavaScript serializes it, with the body's own tokens, and with sorted keys. The
+  // first two differ if JavaScript changes numbers, removes duplicate keys or reorders keys, which other languages may
+  // not do.
   const stringified = attempt(() => JSON.stringify(parsed));
   yield undefined;
   const laidOut = layOut(tokensOf(kept), compact);

@@ -10,8 +10,9 @@ import { headerOf, type Arrived } from "./arrived.js";
 const isDigest = (text: unknown) => typeof text === "string" && /^[\da-f]{64}$/.test(text);
 
 /**
- * Returns the claim that the scheme reads from the headers, if its signatures have the form of SHA-256 digests. Returns
- * undefined for other signatures, or if the scheme finds a problem, such as a stale time.
+ * Returns the claim that the scheme reads from the headers, that is, the signatures and the text that is signed before
+ * the body, if the signatures have the form of SHA-256 digests. Returns undefined for other signatures, or if the
+ * scheme finds a problem, such as a stale time.
  */
 export function hmacClaimOf(scheme: Scheme, arrived: Arrived): HmacClaim | undefined {
   const { claim } = scheme.inspect((name) => headerOf(arrived, name) ?? "", arrived.at);

@@ -36,7 +36,7 @@ export async function judge(scheme: Scheme, secret: Secrets, arrived: Arrived): 
   const receiver = createReceiver({
     scheme,
     secret,
-    // Judges a signed time by the time of arrival, even if the time of day changes meanwhile.
+    // Compares a signed time with the time of arrival, not with the current time.
     clock: { ...systemClock, now: () => arrived.at },
     maxBodyBytes: mostBytes,
     logProcessed: false,

@@ -68,7 +68,7 @@ export const doctor = tool({
       facts,
       untrusted: findings.map(({ id, happened }) => [id, happened] as const),
       next_step:
-        "Apply the fix of the first finding, then call doctor again: it may have caused the others.",
+        "Apply the fix of the first finding, then call doctor again: the first mistake may have caused the other findings.",
     };
   },
 });
