@@ -22,8 +22,8 @@ export interface PgBossInboxOptions {
   readonly afterDead?: "continue" | "hold" | undefined;
   /**
    * The number of attempts for an event and the delays between them. Default: 20 attempts in one to two hours.
-   * `firstMs` is at least 1,000. After a worker was killed, pg-boss itself chooses the delay, in whole seconds. It may
-   * be up to twice as long as the configured one.
+   * `firstMs` is at least 1,000. After a worker was killed, pg-boss itself chooses the delay, in whole seconds. It is
+   * about twice as long as the usual one, but at most `mostMs`.
    */
   readonly retry?: RetryOptions | undefined;
   /**

@@ -71,9 +71,9 @@ const encodings: readonly (readonly [RegExp, Decode])[] = [
 ];
 
 /**
- * Returns a function that masks each secret, the bytes that it decodes to as base64, and all their parts of 8 bytes or
- * more: as text, in hex, in base64 at any alignment, as a list of bytes in hex or decimal, in compatibility forms such
- * as full width, and under up to three layers of percent, JSON and HTML escapes.
+ * Returns a function that masks each secret, the bytes that result from decoding it as base64, and all parts of both
+ * that have 8 bytes or more: as text, in hex, in base64 at any alignment, as a list of bytes in hex or decimal, in
+ * compatibility forms such as full width, and under up to three layers of percent, JSON and HTML escapes.
  */
 export function maskOf(secrets: readonly string[]): Mask {
   const parts = new Set<string>();

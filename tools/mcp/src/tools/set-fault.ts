@@ -7,7 +7,7 @@ export const setFault = tool({
   name: "set_fault",
   title: "Inject faults into the sandbox's next deliveries",
   description:
-    "Injects a fault into the next deliveries of a sandbox to an endpoint: status and slow change the result of an attempt; response_lost runs the receiver and drops its response; refused, timeout and reset break the connection; duplicate delivers twice; reorder holds a batch and releases it in reverse; drop loses a delivery; mutate changes the body.",
+    "Injects a fault into the next attempts of a sandbox to deliver to an endpoint: status responds in place of the receiver; slow delays the attempt; response_lost runs the receiver and drops its response; refused and reset break the connection before the receiver is called; timeout lets the attempt end without a response; duplicate sends the delivery twice at the same time; reorder holds a batch and releases it in reverse order; drop loses a delivery, which is not retried; mutate changes the body after it was signed.",
   input: z.strictObject({
     kind: z.enum(faultKinds),
     endpoint: z
@@ -20,7 +20,9 @@ export const setFault = tool({
       .min(1)
       .max(1_000)
       .optional()
-      .describe("how many deliveries are affected; for reorder, the size of the batch, at least 2"),
+      .describe(
+        "how many attempts are affected, including retries; for reorder, the size of the batch, at least 2",
+      ),
     status: z.int().min(300).max(599).optional().describe("for the kind status; default 500"),
     delay_ms: z.int().min(0).max(600_000).optional().describe("for the kinds slow and reorder"),
   }),
@@ -51,7 +53,7 @@ export const setFault = tool({
     return {
       ok: true,
       code: "fault_added",
-      happened: `The fault affects the next ${times === 1 ? "delivery" : `${times} deliveries`} to the endpoint.`,
+      happened: `The fault affects the next ${times === 1 ? "attempt" : `${times} attempts`} to deliver to the endpoint.`,
       facts: { kind, left: Number.isFinite(left) ? left : times },
       next_step: "Call deliver without `url`, then wait_for and timeline.",
     };

@@ -73,7 +73,7 @@ export const timeline = tool({
     states: counts,
     outcomes: z
       .record(z.string(), z.number())
-      .describe("outcomes of the deliveries' last attempts"),
+      .describe("outcomes of the deliveries' last attempts that were not tampered with"),
   }),
   writes: "nothing",
   async run({ service }, { limit, event_id }, signal) {
