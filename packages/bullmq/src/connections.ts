@@ -34,8 +34,8 @@ export const queueConnection: ConnectionOptions = {
 
 /**
  * The ioredis options for the connection of a `Worker`: commands wait until Redis is reachable again. ioredis replaces
- * a connection that has received nothing for 12 s, because BullMQ waits up to 10 s for the next job without receiving
- * data. Once the worker has run a job, the inbox replaces dead connections within 10 s.
+ * a connection that has received nothing for 12 s, which is longer than the 10 s for which BullMQ waits for the next
+ * job without receiving data. Once the worker has run a job, the inbox replaces dead connections within 10 s.
  */
 export const workerConnection: ConnectionOptions = {
   maxRetriesPerRequest: null,

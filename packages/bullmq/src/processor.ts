@@ -17,8 +17,8 @@ const isDone = ({ id, data }: BullJob) =>
   id !== undefined && (Object(data) as { readonly done?: unknown }).done === id;
 
 /**
- * Returns a processor. It resolves with the outcome of a job that is done, and rejects for a job that will be retried
- * or is dead.
+ * Returns a processor. It resolves to the code of the outcome for a job that is done, and rejects for a job that will
+ * be retried or is dead.
  */
 export const processorFor =
   (receiver: Pick<Receiver, "resume">, retry: RetryDelays): Processor =>

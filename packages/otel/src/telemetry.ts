@@ -21,8 +21,8 @@ const scope = "@svc-webhooks/otel";
 
 /**
  * Returns the options `observe` and `around` of a receiver, which report to OpenTelemetry: a span per run of a handler,
- * and metrics. With `inbox`, they also report a span per stored delivery, which its runs link to, and gauges of the
- * inbox. They read no trace headers of requests, and no error of a tracer or meter changes an outcome.
+ * and metrics. With `inbox`, they also report a span per stored delivery, to which the runs of the delivery link, and
+ * gauges of the inbox. They read no trace headers of requests, and no error of a tracer or meter changes an outcome.
  *
  * Register the SDK before you call `telemetry`. Otherwise, metrics start only with the first delivery after the SDK has
  * been registered.

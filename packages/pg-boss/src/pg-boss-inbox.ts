@@ -17,7 +17,8 @@ export interface PgBossInbox extends Inbox {
    * Creates the queue and its dead-letter queue, or updates the settings of both and of their stored jobs to match the
    * options. Call `setup` when you deploy, after `boss.start()`. Resolves to whether it changed anything.
    *
-   * @throws WebhookError `queue_policy` if the queue exists with `partitionBy` and the options lack it, or vice versa
+   * @throws WebhookError `queue_policy` if the queue was created with `partitionBy` and the options lack it, or vice
+   *   versa
    * @throws ConfigError `invalid_option` if `schema` is not the schema of `boss`
    */
   setup(): Promise<boolean>;

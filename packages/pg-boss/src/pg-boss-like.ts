@@ -75,7 +75,10 @@ export interface BossJobAttempt {
 /** A job, as pg-boss passes it to the handler of `work`. */
 export interface BossJob extends BossJobAttempt {
   readonly retryLimit: number;
-  /** The id of the first job from which `redrive` made this job, in one or more steps. Null if this is the first. */
+  /**
+   * The id of the first job from which `redrive` made this job, in one or more steps. Null if `redrive` did not make
+   * this job.
+   */
   readonly sourceRootId: string | null;
   readonly data: unknown;
   /** Aborted when another worker has taken over the job, or the handler has run too long. */

@@ -144,8 +144,8 @@ return now .. (type(written) == 'table' and written.err or '')
 `);
 
 /**
- * Returns an error handler for a call by hash. If the server does not have the script, the handler sends it in full. It
- * passes any other error to `leaveReplica`.
+ * Returns an error handler for a call of a script by its hash. If the server does not have the script, the handler
+ * sends it in full. It passes any other error to `leaveReplica`.
  */
 export const ifUnknown =
   (sendInFull: () => Promise<unknown>, leaveReplica: (error: unknown) => never) =>

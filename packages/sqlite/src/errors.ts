@@ -91,7 +91,7 @@ const explanations: readonly Explanation[] = [
     code: "transaction_open",
     applies: (_error, message) => /within a transaction|changed inside a transaction/.test(message),
     text: () =>
-      "The connection has an open transaction, so the store's call would become a part of it. Do not await anything between `BEGIN` and `COMMIT` on this connection, and do not nest `transaction`. Otherwise, give the store a connection of its own.",
+      "The connection has an open transaction, so the store's call would become a part of it. Do not nest `transaction`, and do not await anything between `BEGIN` and `COMMIT` on this connection. If you must, give the store its own connection.",
   },
   {
     code: "database_closed",
@@ -115,8 +115,8 @@ export function explained(error: unknown): unknown {
 }
 
 /**
- * Returns the error of a call that could not write before its deadline, because the database was locked or a statement
- * of this connection was still being read.
+ * Returns the error of a call that could not write before its deadline, because the database was locked or the rows of
+ * a statement of this connection were still being read.
  */
 export const notSent = (cause: unknown): WebhookError =>
   new WebhookError(

@@ -27,7 +27,7 @@ export interface SqliteStoreOptions {
   /**
    * Whether a claim waits for the disk like other commits. Without a write-ahead log (WAL), it always does. Default
    * false: a power loss also ends the process whose claim it undoes, so the event would run again on the next attempt
-   * even if the claim survived. Set it to true if `maxRuns` must count runs that a power loss ended. Errors:
+   * even if the claim survived. Set the option to true if `maxRuns` must count runs that a power loss ended. Errors:
    * `invalid_option`.
    */
   readonly durableClaims?: boolean | undefined;

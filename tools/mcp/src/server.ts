@@ -27,7 +27,10 @@ function unchecked(schema: z.ZodObject): z.ZodObject {
   return { "~standard": standard } as unknown as z.ZodObject;
 }
 
-/** Creates a server with all tools. It also lists tools that need a missing `--write`: their refusals state the fix. */
+/**
+ * Creates a server with all tools. Without `--write`, the server also lists the tools that need it, because their
+ * refusals state the fix.
+ */
 export function createServer(
   world: World,
   mask: Mask,

@@ -33,8 +33,8 @@ export function enqueueIn(queue: QueueLike, reach: Reach, retry: RetryDelays): E
       queue.getJobState(job.key),
     ]);
     if (state === "failed") {
-      // Does not revive the job that this call has just added: BullMQ's PostgreSQL backend may read its state after it
-      // has run and died.
+      // Does not revive the job that this call has just added: with BullMQ's PostgreSQL backend, the state may be read
+      // after the job has run and died.
       if ((await queue.getJob(job.key))?.timestamp === added.timestamp) return;
       await revive(added);
     } else if (state !== "unknown") return;

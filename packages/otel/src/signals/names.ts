@@ -1,6 +1,6 @@
 /**
- * The names from OpenTelemetry's messaging conventions. Their status is "development", so a later version may rename
- * them (https://opentelemetry.io/docs/specs/semconv/messaging/).
+ * The names from OpenTelemetry's messaging conventions. The conventions have the status "development", so a later
+ * version may rename these (https://opentelemetry.io/docs/specs/semconv/messaging/).
  */
 export const messaging = {
   system: "messaging.system",

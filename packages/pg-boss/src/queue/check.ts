@@ -54,7 +54,7 @@ async function inJobs(queue: InboxQueue, name: string): Promise<readonly string[
   const count = await countDiffering(queue, name);
   if (count === 0) return [];
   return [
-    `The queue "${name}" has jobs with other settings (${count}), which pg-boss copied when it stored them. Call the inbox's setup(), which changes them.`,
+    `Settings of ${count} of the jobs in the queue "${name}" differ from the options, because pg-boss copied older ones. Call the inbox's setup().`,
   ];
 }
 
@@ -108,8 +108,8 @@ async function inProcesses({ boss, name }: InboxQueue): Promise<readonly string[
     const loops = workers
       .filter(({ queue }) => queue === name)
       .reduce((sum, { localConcurrency }) => sum + localConcurrency, 0);
-    // One connection serves four loops, because a loop needs one only to fetch a job, to keep the job alive and to
-    // settle it.
+    // One connection serves four loops, because a loop needs a connection only to fetch a job, to keep the job alive
+    // and to settle it.
     const needed = Math.ceil(loops / 4) + 2;
     if (poolMax !== null && loops > 0 && poolMax < needed) {
       problems.push(

@@ -169,7 +169,9 @@ export async function assertSchema(queue: InboxQueue): Promise<void> {
   );
 }
 
-/** Returns the SQL of a column `found`. It is true if a queue exists whose name is the statement's first parameter. */
+/**
+ * Returns the SQL of a column `found`, which is true if a queue exists whose name is the statement's first parameter.
+ */
 export const foundColumn = ({ schema }: InboxQueue): string =>
   `exists (select 1 from ${schema}.queue where name = $1) as found`;
 
@@ -185,7 +187,8 @@ export async function assertSetUp(queue: InboxQueue): Promise<void> {
   assertFound(queue, differences);
   assertPolicy(queue, differences);
   const isHolding = differences.deleteAfterSeconds === 0;
-  // Rejects a different `afterDead`, because a worker with "continue" would open keys that one with "hold" holds.
+  // Rejects a different `afterDead`, because a worker with "continue" would release keys that a worker with "hold"
+  // holds.
   const isOther = "deleteAfterSeconds" in differences && (holds || isHolding);
   const setting = "deadLetter" in differences ? "deadLetter" : isOther && "deleteAfterSeconds";
   if (setting) throw new WebhookError("queue_settings", difference(name, setting, settings));

@@ -21,9 +21,10 @@ export interface AfterRuns {
 
 /**
  * Starts the cleanup of a queue. With `partitionBy` and `afterDead: "continue"`, each pass removes the failed jobs,
- * because pg-boss would hold their keys. Their letters stay in the dead-letter queue. With any options, each pass also
- * removes the older letters of the events that have recently died in this process: a redelivery and an operator may
- * have run an event twice at the same time, so that it has more than one letter.
+ * because pg-boss runs no later job that has the key of a failed one. The letters of the failed jobs stay in the
+ * dead-letter queue. With any options, each pass also removes the older letters of the events that have recently died
+ * in this process: a redelivery and an operator may have run an event twice at the same time, so that it has more than
+ * one letter.
  */
 export async function afterRuns(queue: InboxQueue): Promise<AfterRuns> {
   const { name, dead, jobs, schema, partitionBy, holds } = queue;

@@ -15,7 +15,7 @@ const lasting = new Set(["3D000", "28000", "28P01", "42501", "ERR_ASSERTION"]);
 /**
  * Starts pg-boss and then calls `start`. Retries both after an error that waiting may fix, such as an unavailable
  * database. Emits the cause as an `"error"`, at most once a minute. Rejects with the latest error if waiting would not
- * fix it, or as soon as `boss` is stopped. `start` may run again after it has failed.
+ * fix it, or as soon as `boss` is stopped. `start` must tolerate another call after it has failed.
  */
 export async function connect(boss: PgBossLike, start: () => Promise<void>): Promise<void> {
   let end: (() => void) | undefined;

@@ -93,7 +93,7 @@ export const latestConnection = (options: object): Connection | undefined =>
   opened.get(options)?.latest;
 
 /**
- * Returns a function that finds the `dead` connections: those on which data was sent since this call, but none has
+ * Returns a function that finds the `dead` connections: those on which data was sent since this call, but no data has
  * arrived. If there are any, and no other connection has received data either, `others` contains all other connections.
  * Otherwise, it is empty.
  *

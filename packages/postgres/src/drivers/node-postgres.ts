@@ -66,9 +66,9 @@ function survive(client: PgClient | PgPool): void {
 let lendings = 0;
 
 /**
- * The open clients of each pool, with the value of `lendings` at each client's latest checkout or, before the first
- * one, when it was opened. Clients that were opened before the store first used the pool are added at their next
- * checkout.
+ * The open clients of each pool, with the value of `lendings` at each client's latest checkout or, before its first
+ * checkout, when the client was opened. Clients that were opened before the store first used the pool are added at
+ * their next checkout.
  */
 const clientsOf = new WeakMap<PgPool, Map<PgClient, number>>();
 

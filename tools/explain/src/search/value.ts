@@ -80,8 +80,8 @@ function prefixMistakes(prefix: string, hash: Hash): readonly MistakeId[] {
 }
 
 /**
- * Returns a function that compares a digest with these digits. It returns the encoding mistakes, or undefined if they
- * do not match.
+ * Returns a function that compares a digest with these digits. It returns the mistakes in the encoding, or undefined if
+ * the digest does not match.
  */
 function encodingOf(digits: string): (hex: string) => readonly MistakeId[] | undefined {
   const known = new Map<string, readonly MistakeId[]>();

@@ -74,7 +74,7 @@ export const waitFor = tool({
           facts,
           untrusted,
           next_step: delivery
-            ? "Call timeline with its event_id. If a retry is scheduled for later, call wait_for again then."
+            ? "Call timeline with the delivery's event_id. If a retry is scheduled for later, call wait_for again then."
             : "Check that an endpoint is registered for the event type, then trigger the event again.",
         };
       }
@@ -120,6 +120,6 @@ function ending(delivery: Followed) {
     }),
     next_step: ok
       ? "Nothing needs to be done."
-      : "Call timeline with its event_id to see the responses. After the fix, call replay.",
+      : "Call timeline with the delivery's event_id to see the responses. After the fix, call replay.",
   };
 }
