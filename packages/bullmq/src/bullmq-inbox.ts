@@ -14,7 +14,7 @@ export interface BullmqInbox extends Inbox {
   /** Returns the processor to pass to a `Worker`. */
   processor(receiver: Pick<Receiver, "resume">): Processor;
   /**
-   * The options that a `Worker` needs. By default, BullMQ fails a job permanently once two workers have died running
+   * The options that a `Worker` needs. Without them, BullMQ fails a job permanently once two workers have died running
    * it.
    */
   readonly workerOptions: { readonly maxStalledCount: number };

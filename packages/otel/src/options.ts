@@ -19,9 +19,13 @@ export interface TelemetryOptions {
    * that a sender cannot create an unlimited number of time series. Default: none. Errors: `invalid_option`.
    */
   readonly types?: readonly string[] | undefined;
-  /** The tracer that creates the spans. Default: the registered tracer provider's. Errors: `invalid_option`. */
+  /**
+   * The tracer that creates the spans. Default: a tracer of the registered tracer provider. Errors: `invalid_option`.
+   */
   readonly tracer?: Tracer | undefined;
-  /** The meter that creates the metrics. Default: the registered meter provider's. Errors: `invalid_option`. */
+  /**
+   * The meter that creates the metrics. Default: a meter of the registered meter provider. Errors: `invalid_option`.
+   */
   readonly meter?: Meter | undefined;
   /**
    * The inbox whose jobs the receiver runs or stores. Adds a span for each stored delivery, links from the delivery's

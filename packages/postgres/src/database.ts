@@ -107,7 +107,8 @@ export interface TransactionOptions {
    */
   readonly mark?: string | undefined;
   /**
-   * The idle timeout that `first` sets, in milliseconds, for clients that limit transactions themselves. 0: no timeout.
+   * How long the transaction may be idle, in milliseconds, as `first` limits it. For clients that limit transactions
+   * themselves. 0: no limit.
    */
   readonly idleTimeoutMs: number;
   /**

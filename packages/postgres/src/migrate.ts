@@ -91,7 +91,8 @@ export async function migrate(db: PostgresClient, options: MigrateOptions = {}):
     if (await isCurrent(database.query)) return false;
     return await apply().catch((error: unknown) => {
       // Tries once more after a conflict. If the isolation level is stricter than "read committed", the transaction
-      // conflicts with another process that has just created the schema, because it cannot see that schema.
+      // conflicts with another process that has just created the schema, because the transaction cannot see that
+      // schema.
       if (isTransient(error)) return apply();
       throw error;
     });

@@ -34,8 +34,8 @@ export function migrate(db: SqliteDatabase): boolean {
     const databaseVersion = versionIn(db);
     assertKnown(databaseVersion);
     if (pragma(db, "journal_mode") !== "wal") {
-      // An empty transaction throws inside a transaction of the application, in which SQLite would keep the old mode
-      // without an error.
+      // Begins an empty transaction, because that throws inside a transaction of the application, in which SQLite would
+      // keep the old mode without an error.
       transact(db, () => {});
       switchToLog(db);
     }

@@ -20,7 +20,7 @@ export async function discard(queue: QueueLike, letter: BullJob): Promise<boolea
   const backend = queue.backend as { toKey(type: string): string };
   const redis = await clientOf(queue);
   const id = String(letter.id);
-  // Uses `remove` for another application's job, because it also updates the job's parent and children.
+  // Uses `remove` for another application's job, because `remove` also updates the job's parent and children.
   const isOwn = (Object(letter.data) as { readonly key?: unknown }).key === id;
   if (!isOwn || !redis?.defineCommand || !redis.runCommand) {
     await letter.remove();

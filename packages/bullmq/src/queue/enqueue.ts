@@ -6,7 +6,7 @@ import { guardMemory } from "./memory.js";
 
 /**
  * The maximum number of jobs that may still wait for Redis after the deadline of their deliveries. BullMQ keeps each
- * job and its body in memory until it is connected.
+ * job and its body in memory until BullMQ is connected.
  */
 const mostOverdue = 100;
 

@@ -47,7 +47,10 @@ export async function sql<Row>(
   return rows as Row[];
 }
 
-/** Returns an SQL condition on the column `state`, such as `is("<", "active")`. pg-boss's enum defines the order. */
+/**
+ * Returns an SQL condition on the column `state`, such as `is("<", "active")`. pg-boss's enum defines the order of the
+ * states.
+ */
 export const is = (operator: "=" | "<" | "<>", state: string, column = "state"): string =>
   `${column} operator(pg_catalog.${operator}) '${state}'`;
 
@@ -175,7 +178,10 @@ export async function assertSchema(queue: InboxQueue): Promise<void> {
 export const foundColumn = ({ schema }: InboxQueue): string =>
   `exists (select 1 from ${schema}.queue where name = $1) as found`;
 
-/** Asserts that the queue exists. `evidence` is truthy if it does, such as the column of {@link foundColumn}. */
+/**
+ * Asserts that the queue exists. `evidence` must be truthy if it does and falsy if not, like the column of
+ * {@link foundColumn}.
+ */
 export function assertFound({ name }: InboxQueue, evidence: unknown): asserts evidence {
   if (!evidence) throw new WebhookError("queue_missing", missing(name));
 }

@@ -127,7 +127,8 @@ async function runningOn({ Client, options }: BossPool): Promise<(client: BossCl
     const pids = new Set(rows.map(({ pid }) => pid));
     return ({ processID = 0 }) => pids.has(processID);
   } catch (error) {
-    // If the server refuses the connection, for example because it has too many, all statements may still run.
+    // If the server refuses the connection, for example because it has too many connections, all statements may still
+    // run.
     const isRefusal = (Object(error) as { readonly severity?: unknown }).severity !== undefined;
     return () => isRefusal;
   } finally {

@@ -72,7 +72,10 @@ const relationsFound = objectsIn(
       where a.attrelid operator(pg_catalog.=) c.oid)`,
 );
 
-/** An SQL expression for the `Contents` of the schema `$1` as JSON. Every role may read the catalogs that it uses. */
+/**
+ * An SQL expression for the `Contents` of the schema `$1` as JSON. Every role may read the catalogs that the expression
+ * uses.
+ */
 export const contents: string = `pg_catalog.json_build_object('functions', ${functionsFound}, 'relations', ${relationsFound})`;
 
 const functionIn = ({ functions }: Contents, name: string) =>

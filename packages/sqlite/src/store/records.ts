@@ -81,7 +81,10 @@ export class DeliveryRecords {
     return record && stateOf(record, now);
   }
 
-  /** Applies the rule of a call, and writes the record. Claims use `claim`, which also removes expired records. */
+  /**
+   * Applies the rule for a call to the record, and writes the resulting record. Claims use `claim`, which also removes
+   * expired records.
+   */
   readonly change: Change<Uint8Array> = (call, key, request) => {
     const [result, record] = next(call, this.#find(key), request, Date.now());
     if (record) this.#put(key, record);

@@ -205,7 +205,10 @@ async function detail({ request }: Client, id: string, signal: AbortSignal) {
   };
 }
 
-/** Returns the `text` of a sandbox's body, a string unchanged, `none` for undefined, or any other value as JSON. */
+/**
+ * Returns a value as text: the `text` of a body from a sandbox, a string unchanged, `none` for undefined, and any other
+ * value as JSON.
+ */
 function textIn(value: unknown): string {
   const { text } = Object(value) as { readonly text?: unknown };
   if (typeof text === "string") return text;
