@@ -25,8 +25,8 @@ async function roomIn(queue: QueueLike): Promise<number> {
 }
 
 /**
- * Returns a function that refuses a job if storing its bytes would use memory that workers need. If the memory cannot be
- * read within 1 s, jobs are accepted: a full Redis refuses them itself.
+ * Returns a function that refuses a job if storing its bytes would use memory that workers need. If the memory cannot
+ * be read within 1 s, jobs are accepted, because a full Redis refuses them itself.
  */
 export function guardMemory(queue: QueueLike): (bytes: number) => MaybePromise<void> {
   let room = Infinity;
