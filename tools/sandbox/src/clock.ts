@@ -52,8 +52,8 @@ export interface Scheduler extends SandboxClock {
   /** Sets the clock back or forward to `state`, and continues from there. Ends all delays that faults have caused. */
   readonly rewind: (state: ClockState) => void;
   /**
-   * Restores the clock after a restart, at `newest` or later. Unless the clock is manual, it also advances, at its
-   * speed, by the time that the process was down.
+   * Restores the clock after a restart. Unless the clock is manual, it also advances, at its speed, by the time that
+   * the process was down. Its time is then at least `newest`, the newest time in the records.
    */
   readonly restore: (state: ClockState, newest?: number) => void;
   /** In real mode, moves a clock that is behind real time forward to it. Otherwise, does nothing. */
@@ -69,9 +69,9 @@ export interface ClockOptions {
   /** The clock's initial time, in epoch milliseconds. Default: now. */
   readonly start?: number | undefined;
   /**
-   * The longest real time for which a moving clock waits for receivers, while no attempt finishes, before it continues
-   * to the next due time: 1 to 600,000 ms, 1,000 by default. Only receivers that do not respond cause the full wait,
-   * and at most once for each of their attempts.
+   * How long a move of the clock waits for receivers while no attempt finishes, in real milliseconds: 1 to 600,000,
+   * 1,000 by default. The clock then continues to the next due time. Only receivers that do not respond cause the full
+   * wait, and at most once for each of their attempts.
    */
   readonly patienceMs?: number | undefined;
 }

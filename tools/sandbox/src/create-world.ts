@@ -36,7 +36,7 @@ export function createWorld(
     onError: (error) => log(`the data file could not be written: ${String(error)}`),
   });
   const retention = createRetention(state, limits);
-  // The number of starts is part of the seed, so that new ids do not repeat those of records in the data file.
+  // The number of earlier starts with the data file is part of the seed, so that new ids differ from those in the file.
   const starts = Number(state.settings.get("starts")?.value ?? 0);
   state.settings.put({ id: "starts", value: starts + 1 });
   const ids = createIds(seed === undefined ? undefined : `${seed} ${starts}`, secret);

@@ -12,7 +12,7 @@ export interface AssumptionState {
   readonly id: AssumptionId;
   readonly setting: Setting;
   readonly text: string;
-  /** The selected word, with API keys masked; `custom` for a function or an emit map. */
+  /** The word that selects the current value, with API keys masked; `custom` for a function or an emit map. */
   readonly value: string;
   readonly default: string;
   readonly alternatives: readonly string[];

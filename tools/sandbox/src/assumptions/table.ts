@@ -59,7 +59,7 @@ export type AccountRule =
       readonly shown: string;
     };
 
-/** The courses of a send: what follows after it has been accepted. */
+/** The courses that a send can take after it has been accepted. */
 export const courses = ["delivered", "bounced", "failed", "delayed"] as const;
 
 export type Course = (typeof courses)[number];
@@ -228,10 +228,7 @@ function parseAccounts(word: unknown): AccountRule | undefined {
   );
 }
 
-/**
- * Whether `value` is a rule from a data file, which stores the rule instead of its word because the word contains API
- * keys.
- */
+/** Whether `value` is a rule of the mode `keys`. A data file stores the rule itself, because its word has API keys. */
 function isSavedRule(value: unknown): value is AccountRule {
   const { mode, keys, shown } = (value ?? {}) as Readonly<Record<string, unknown>>;
   return (

@@ -14,8 +14,8 @@ interface Entry {
 const batch = 25;
 
 /**
- * The time, in milliseconds, after which a turn starts no more entries. It is needed because entries vary in cost: one
- * event may go to a hundred endpoints.
+ * The time, in milliseconds, after which a turn starts no more entries. It is needed because entries vary in cost: the
+ * step of one send may create deliveries to a hundred endpoints.
  */
 const longestTurn = 5;
 
@@ -137,7 +137,8 @@ export function createRunner(time: Time, patienceMs = 1_000) {
 }
 
 /**
- * Moves one entry of an item, other than a delay, from one set to the other. The item's entries are interchangeable.
+ * Moves one entry of an item from one set to the other, but never a delay. It does not matter which of the item's other
+ * entries is moved.
  */
 function moveOne(id: string, from: Set<Entry>, to: Set<Entry>): void {
   for (const entry of from) {

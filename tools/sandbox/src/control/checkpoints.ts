@@ -9,7 +9,7 @@ const mostCheckpoints = 5;
 /**
  * Stores a copy of the state under a name. Replaces an earlier checkpoint of that name.
  *
- * @throws ApiError 409 if there are already {@link mostCheckpoints}, none of which has the name
+ * @throws ApiError 409 if there are already {@link mostCheckpoints} checkpoints, none of them with this name
  */
 export function takeCheckpoint(
   { state, clock, ids, ledger, rateLimit }: Service,

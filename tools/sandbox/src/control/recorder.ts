@@ -1,6 +1,6 @@
 import type { RecordingShape } from "../read/queries.js";
 
-/** Records actions, and requests that may change something, as a scenario. */
+/** Records the actions, and the requests other than reads, as a scenario. */
 export interface Recorder {
   readonly state: () => RecordingShape | undefined;
   /** Starts a recording. @throws ApiError 409 if a recording is already running */

@@ -56,7 +56,7 @@ const betweenMs = 100;
  */
 interface Client {
   state: "ready" | "reading" | "stalled";
-  /** The position up to which the client was sent all changes. */
+  /** All changes up to this position have been sent to the client. */
   position: Position;
   readonly controller: ReadableStreamDefaultController<Uint8Array>;
 }
@@ -189,7 +189,8 @@ export function createStream(options: StreamOptions): Stream {
     let client: Client | undefined;
     return new ReadableStream<Uint8Array>(
       {
-        // Runs only while the client waits for data. Only then does it become ready, so at most one message is queued.
+        // Runs only while the client waits for data. Only this call makes the client ready, so at most one message is
+        // queued.
         pull(controller) {
           if (isClosed) controller.close();
           else if (!client) {

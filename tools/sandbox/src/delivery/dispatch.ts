@@ -29,7 +29,7 @@ export function createDispatch(world: World, transport: Transport) {
   const reorder = createReorder(world, schedule);
 
   const attemptDue = async (delivery: DeliveryRecord) => {
-    // Checked again, because another attempt may have finished the delivery while it waited in its lane.
+    // While the delivery waited in its endpoint's lane, another attempt may have finished it.
     const isDue = delivery.state === "pending" && (delivery.nextAttemptAt ?? 0) <= clock.now();
     if (!isDue || attempts.isGone(delivery)) return;
     if (isArchived(state, delivery)) return schedule.finish(delivery);

@@ -1,8 +1,8 @@
 import { jsonIn } from "../lib/json-in.js";
 
 /**
- * Returns different bytes, as if the service had sent another body: a JSON object with an added member
- * `"mutated": true`, or anything else with an added line break.
+ * Returns a changed body, as if the service had sent another one. Adds the member `"mutated": true` to a JSON object,
+ * and a line break to any other body.
  */
 export function mutated(body: Uint8Array): Uint8Array {
   const text = new TextDecoder().decode(body);

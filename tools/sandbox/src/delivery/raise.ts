@@ -22,8 +22,8 @@ export interface Happening {
 
 /**
  * Raises the event of an occasion, and creates a delivery to each of the account's active endpoints that subscribe to
- * the event's type. If the occasion has no event, no active endpoint subscribes to it, or its body cannot be created,
- * records the reason instead. Returns the new deliveries. The caller starts them.
+ * the event's type. If the occasion raises no event, no active endpoint subscribes to the type, or the body cannot be
+ * created, records the reason and creates no delivery. Returns the new deliveries. The caller starts them.
  */
 export function raise(world: World, happening: Happening): readonly DeliveryRecord[] {
   const { ledger } = world;

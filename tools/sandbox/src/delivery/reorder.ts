@@ -10,8 +10,8 @@ export interface Released {
 }
 
 /**
- * Holds deliveries for the faults of kind `reorder`. Such a fault holds one delivery per slot, and then releases the
- * batch one by one, newest first. Held deliveries are pending, so that a restart finds them again.
+ * Holds deliveries for the faults of kind `reorder`. Such a fault holds one delivery for each of its slots, and then
+ * releases this batch one by one, newest first. Held deliveries are pending, so that a restart finds them again.
  */
 export function createReorder({ state, clock, faults }: World, schedule: Schedule) {
   const releasing = new Set<string>();
@@ -35,8 +35,8 @@ export function createReorder({ state, clock, faults }: World, schedule: Schedul
       const fault = state.faults.get(faultId);
       if (fault && slotsLeft(fault) > 0) faults.cancel(faultId);
       const batch = held(faultId);
-      // The whole batch becomes due now, so that a restart during the release makes the rest of the attempts
-      // immediately.
+      // The whole batch becomes due now. If the sandbox restarts during the release, it then makes the remaining
+      // attempts immediately.
       for (const delivery of batch) schedule.makeDue(delivery);
       for (const delivery of batch) {
         if (!isHeld(delivery, faultId)) continue;

@@ -41,7 +41,7 @@ export function createTimeLimit(clock: Scheduler) {
         return await Promise.race([send(sending.signal), expired]);
       } finally {
         cancel?.();
-        // Without a reason, Node would create an exception with a stack trace for each attempt.
+        // Without this argument, Node would create an exception with a stack trace for each attempt.
         sending.abort(ended);
       }
     },
