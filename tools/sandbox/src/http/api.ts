@@ -17,7 +17,7 @@ import { validate } from "./validate.js";
 import { withoutSecrets } from "../lib/mask.js";
 import { realNow } from "../lib/timers.js";
 
-/** A response. If a fault withholds it: `closed` if the connection is to be closed, `silent` if it is to stay open. */
+/** A response, or how a fault withholds it: `closed` closes the connection, `silent` leaves it open. */
 export type Reply = { readonly response: Response } | { readonly lost: "closed" | "silent" };
 
 /** The maximum number of bytes of a request or response body that the call's record keeps. */
@@ -42,7 +42,7 @@ function beginExchange(service: Service, request: Request) {
   let sent: Uint8Array = new Uint8Array();
 
   const finish = (received: string) => {
-    // A rewind has replaced all calls since, so the response is not recorded.
+    // If a rewind has replaced all calls since the request began, the response is not recorded.
     if (state.era() !== era) return;
     call.ms = Math.round(realNow() - startedAt);
     service.onCall({ call, authorization, sent, received });

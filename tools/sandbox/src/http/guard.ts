@@ -2,8 +2,8 @@ import { ApiError } from "../errors.js";
 
 /**
  * Checks that a request names exactly one host: a loopback name with the server's port, or an allowed name. This
- * prevents DNS rebinding: if the name of another site resolves to 127.0.0.1, its pages can read from the server. Their
- * reads have no `Origin` header, but they have the site's name in `Host`.
+ * prevents DNS rebinding, in which the name of another site resolves to 127.0.0.1, so that its pages can read from the
+ * server. Such reads have no `Origin` header, but they have the site's name in `Host`.
  *
  * @param hosts all hosts that the request names
  * @throws ApiError 403
@@ -31,8 +31,9 @@ export function assertHost(
 }
 
 /**
- * Rejects requests from pages of other origins, except navigation. Also rejects deliveries: an endpoint with the
- * sandbox's own address would otherwise let deliveries trigger actions. Not called for requests to the interface.
+ * Rejects requests from pages of other origins, except when the user follows a link. Also rejects deliveries: an
+ * endpoint with the sandbox's own address would otherwise let deliveries trigger actions. It is not called for requests
+ * to the interface.
  *
  * @throws ApiError 403
  */
@@ -58,8 +59,8 @@ export function assertOwnRequest({ method, url, headers }: Request): void {
 }
 
 /**
- * Rejects reads by pages of other origins, except navigation. Such a page cannot see the response, but could infer from
- * the response's timing which data is stored.
+ * Rejects reads by pages of other origins, except when the user follows a link. Such a page cannot see the response,
+ * but could infer from the response's timing which data is stored.
  */
 function assertOwnRead(headers: Headers): void {
   const site = headers.get("sec-fetch-site") ?? "none";

@@ -88,7 +88,7 @@ const withoutEncoded = (text: string, pattern: RegExp, mask: (plain: string) => 
     return shown === plain ? part : shown;
   });
 
-/** Whether a text is long enough to be masked, and has the format of an API key or a hash that A-23 lists. */
+/** Whether a text is long enough to be masked, and either has the format of an API key or is a key that A-23 lists. */
 const isKey = (text: string, rule: AccountRule) =>
   text.length >= shortest &&
   (/^svc_(?:live|test)_/.test(text) ||

@@ -25,7 +25,7 @@ function patternOf(path: string): RegExp {
 
 /**
  * Finds the operation that a request is for, and decodes the parameters of its path.
- * @throws ApiError 404 for an unknown path, 405 with `Allow` if the path has no such method
+ * @throws ApiError 404 for an unknown path, 405 with `Allow` for a known path without this method
  */
 export function matchRoute<Item extends Target>(
   table: readonly Item[],

@@ -139,7 +139,7 @@ const texts = (fields: Fields, ...names: readonly string[]) =>
     names.map((name) => [name, field(fields, name)]).filter(([, value]) => value !== ""),
   );
 
-/** Returns the named fields that are not empty, as numbers. Keeps other text, which the action's schema rejects. */
+/** Returns the named fields that are not empty, as numbers. Keeps text that is not a number: the schema rejects it. */
 const numbers = (fields: Fields, ...names: readonly string[]) =>
   Object.fromEntries(
     names

@@ -35,7 +35,7 @@ async function load(address: string): Promise<Response> {
   return response;
 }
 
-/** Loads a body from a control route. @param place the path of the body in its JSON, such as `response.body` */
+/** Loads a body from a control route. @param place the path of the body in the route's JSON, such as `response.body` */
 async function loadBody(address: string, place: string): Promise<Copied> {
   const item = await (await load(address)).json();
   return place.split(".").reduce((value, name) => value[name], item);

@@ -21,7 +21,10 @@ export function showLost(): void {
   say(text, 2);
 }
 
-/** Shows and announces a restart, if there was one. @param fresh the element `#live` as the server has rendered it */
+/**
+ * Shows and announces a restart of the sandbox, if there was one.
+ * @param fresh the element `#live` as the server has rendered it
+ */
 export function showRestart(fresh: HTMLElement | null): void {
   const known = the("#live").dataset;
   if (!fresh || fresh.dataset.started === known.started) return;

@@ -16,7 +16,7 @@ import type { AttemptProps } from "./props.js";
 const routeOf = ({ delivery_id: id, n }: AttemptProps["attempt"]) =>
   `deliveries/${id}/attempts/${n}`;
 
-/** States in one sentence why an attempt was not processed. Renders nothing if it was processed. */
+/** States in one sentence why the receiver did not process an attempt. Renders nothing if it did. */
 export const NotProcessed = ({ attempt }: Pick<AttemptProps, "attempt">) => {
   const { n, ok, status, code, tamper, error } = attempt;
   if (ok && !isUnhandled({ code })) return null;

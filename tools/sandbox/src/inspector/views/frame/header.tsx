@@ -98,7 +98,11 @@ const Clock = ({ view }: { view: View }) => {
       <ActionButton view={view} name="clock" with={{ advance_ms: 1_000 }} text="+1 s" />
       <ActionButton view={view} name="clock" with={{ advance_ms: 60_000 }} text="+1 min" />
       <Action view={view} name="clock" with={{ to: "next" }}>
-        <button disabled={due === undefined} title="Moves the clock to the next retry" data-key=".">
+        <button
+          disabled={due === undefined}
+          title="Moves the clock to the next task, such as a retry"
+          data-key="."
+        >
           To next retry
         </button>
       </Action>

@@ -60,7 +60,7 @@ const shortcuts = [
   ["r", "redeliver"],
   ["e", "edit and send"],
   ["c", "copy as curl"],
-  [".", "move the clock to the next retry"],
+  [".", "move the clock to the next task"],
   ["p", "pause"],
   ["1 2 3 4", "endpoints, faults, assumptions, domains"],
   ["?", "this list"],

@@ -8,7 +8,10 @@ import { ReceiverCode } from "../setup/receiver-code.js";
 import { Piece } from "../parts/piece.js";
 import { ItemLink } from "../parts/trail.js";
 
-/** Shows the newest failure or delivery while no item is selected. Without deliveries, shows the first steps. */
+/**
+ * The content while no item is selected: a link to the newest failure, or else to the newest delivery. Without
+ * deliveries, the first steps.
+ */
 export const Start = ({ view }: { view: View }) => {
   const shown = noteworthyDelivery(view.service);
   if (!shown) return <FirstSteps view={view} />;

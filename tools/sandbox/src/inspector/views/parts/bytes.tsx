@@ -47,7 +47,7 @@ interface BytesProps {
   readonly label: string;
   /** The URL of the page with all stored bytes. */
   readonly all: string;
-  /** The control route that returns the bytes. `place` is the path of the bytes in its JSON. */
+  /** The control route that returns the bytes. `place` is the path of the bytes in the route's JSON. */
   readonly from: string;
   readonly place: string;
 }

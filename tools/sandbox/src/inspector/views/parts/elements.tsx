@@ -49,7 +49,7 @@ export const Copy = ({ text, label }: { text: string; label: string }) => (
 interface CopyBodyProps {
   /** The name of the copied body, such as `body of the response`. */
   readonly of: string;
-  /** The control route that returns the body. `place` is the path of the body in its JSON. */
+  /** The control route that returns the body. `place` is the path of the body in the route's JSON. */
   readonly from: string;
   readonly place: string;
 }
@@ -93,8 +93,8 @@ export const Sentence = ({ of }: { of: string }) => (
 const isoTime = /\d{4}-\d\d-\d\dT(\d\d:\d\d:\d\d)\.\d{3}Z/g;
 
 /**
- * Text that the sandbox has written. Each A-nn links to its row in the ledger, names in backticks are shown as code,
- * and timestamps are shortened to the time of day.
+ * Text that the sandbox has written. Each A-nn links to its row in the list of assumptions, names in backticks are
+ * shown as code, and timestamps are shortened to the time of day.
  */
 export const Linked = ({ text }: { text: string }) => (
   <>

@@ -6,7 +6,7 @@ import { Panel } from "../parts/piece.js";
 
 interface AssumptionsProps {
   readonly view: View;
-  /** The ids of the assumptions behind the item that is shown. */
+  /** The ids of the assumptions that apply to the item that is shown. */
   readonly behind: readonly string[];
 }
 
@@ -17,7 +17,7 @@ function noteOf(all: readonly AssumptionState[]): string {
   return `${all.length}, ${changed === 0 ? "all at their defaults" : `${changed} changed`}`;
 }
 
-/** The assumptions, with those behind the shown item first, then the changed ones, then the rest. */
+/** The assumptions: first those that apply to the shown item, then the changed ones, then the rest. */
 export const Assumptions = ({ view, behind }: AssumptionsProps) => {
   const all = view.service.ledger.list();
   const isBehind = ({ id }: AssumptionState) => behind.includes(id);
