@@ -16,7 +16,7 @@ export interface SandboxOptions {
    * epoch milliseconds, at most 253,402,214,400,000: the clock ends with the year 9999. `advance` stops waiting for
    * receivers if no attempt finishes for `patienceMs` of real time: 1 to 600,000, 1,000 by default.
    *
-   * A data file stores its clock. That clock's time goes back only by a rewind. Without this option, the clock keeps
+   * A data file stores the clock, whose time then goes back only by a rewind. Without this option, the clock keeps
    * the file's mode. `"real"` without `start` continues at the machine's time, or at the file's time if that is later;
    * the clock then stays ahead by the difference. `start` applies only if the file has no clock yet.
    */
@@ -48,7 +48,8 @@ export interface SandboxOptions {
   readonly allowHosts?: readonly string[] | undefined;
   /**
    * The maximum number of deliveries, and of calls, to keep: 1 or more. Finished calls without an effect are dropped
-   * first, then the oldest finished ones with their deliveries. Pending ones are never dropped. Default 10,000.
+   * first, then the oldest finished ones with their deliveries. Calls with pending deliveries are never dropped. Default
+   * 10,000.
    */
   readonly maxDeliveries?: number | undefined;
   /**

@@ -35,8 +35,7 @@ export function createIds(seed?: string, ownSecret?: () => string): Ids {
   const text = (length: number) => {
     let out = "";
     while (out.length < length) {
-      // Skips bytes from 248, the largest multiple of 62 that fits in a byte, because they would favor the first
-      // letters.
+      // Skips bytes of 248 (4 × 62) or more, because they would make the first eight of the 62 characters more likely.
       for (const byte of bytes(length))
         if (byte < 248 && out.length < length) out += letters[byte % 62];
     }

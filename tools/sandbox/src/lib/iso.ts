@@ -2,8 +2,8 @@
 export const lastTime = Date.UTC(9999, 11, 31);
 
 /**
- * Formats a time as ISO 8601 in UTC. A time after {@link lastTime}, which a data file may contain, is shown as
- * that time.
+ * Formats a time as ISO 8601 in UTC. For a later time than {@link lastTime}, which a data file may contain, formats
+ * {@link lastTime} instead.
  */
 export const iso = (ms: number): string => new Date(Math.min(ms, lastTime)).toISOString();
 

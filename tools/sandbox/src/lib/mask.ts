@@ -6,10 +6,10 @@ export const maskedKey = (key: string): string => (key.length < 12 ? "â€¦" : `â€
 /** Whether a text is a signing secret in the service's form. */
 export const isSecret = (text: string): boolean => /^whsec_[\w+/=-]{1,200}$/.test(text);
 
-/** Masks the part of a signing secret after `whsec_`, as `maskedKey` does. */
+/** Returns the part of a signing secret after `whsec_`, masked as `maskedKey` does. */
 export const secretHint = (secret: string): string => maskedKey(secret.slice("whsec_".length));
 
-/** Replaces the signing secrets within a text. Default: by `whsec_` and their hints. */
+/** Replaces each signing secret within a text, by default with `whsec_` and its hint. */
 export const withoutSecrets = (
   text: string,
   mask: (secret: string) => string = (secret) => `whsec_${secretHint(secret)}`,

@@ -24,7 +24,7 @@ export const parseDuration: (text: string) => number | undefined = parse(duratio
 /** Ten years, in milliseconds. */
 export const tenYears = 10 * 365 * 86_400_000;
 
-/** Parses a duration as {@link parseDuration} does, also in days (`7d`), up to {@link tenYears}. */
+/** Like {@link parseDuration}, but also accepts days (`7d`), and durations of up to {@link tenYears}. */
 export const parseSpan: (text: string) => number | undefined = parse(
   { ...durations, d: 86_400_000 },
   tenYears,

@@ -18,8 +18,8 @@ export type HeaderList = readonly (readonly [name: string, value: string])[];
 export interface OutgoingRequest {
   readonly url: string;
   /**
-   * Headers, sent in this order and case and with their duplicates, after `Host`, `Content-Length` and `Connection:
-   * close`. Headers that frame the message or manage the connection (these three and `Transfer-Encoding`) are left out.
+   * Headers, sent in this order and case and with their duplicates, after the transport's own `Host`, `Content-Length`
+   * and `Connection: close`. Any of these three in the list is left out, and so is `Transfer-Encoding`.
    */
   readonly headers: HeaderList;
   readonly body: Uint8Array;
@@ -59,7 +59,7 @@ export type Sent = { readonly response: ReceivedResponse } | { readonly error: F
 /**
  * Sends one POST request. Never rejects. Over the network, aborting the signal closes the socket and resolves the
  * promise immediately to an error of kind `timeout`, whatever the reason for the abort. A receiver in this process gets
- * the signal with its Request.
+ * the signal with its Request; the promise resolves only when that receiver has responded or thrown.
  */
 export type Transport = (request: OutgoingRequest, signal: AbortSignal) => Promise<Sent>;
 
@@ -155,7 +155,7 @@ function post(
       // would fail as if the receiver had reset it.
       agent: false,
       maxHeaderSize: 16_384,
-      // Overrides NODE_TLS_REJECT_UNAUTHORIZED, because with it deliveries would succeed that fail in production.
+      // Overrides NODE_TLS_REJECT_UNAUTHORIZED=0, with which deliveries would succeed that fail in production.
       rejectUnauthorized: true,
       servername: literal(url) === undefined ? url.hostname : "",
       ...(ca !== undefined && { ca }),
@@ -264,8 +264,8 @@ const refusals = ({ hostname, port, protocol }: URL): Record<string, string> => 
 });
 
 /**
- * Appends to an error's text the addresses that the URL's host name resolved to. Returns a response unchanged, and also
- * an error if the URL contains an address instead of a name.
+ * Appends to an error's text the addresses that the URL's host name resolved to. Returns `sent` unchanged if it is a
+ * response, or if the URL contains an address instead of a name.
  */
 function withAddresses(sent: Sent, url: URL, addresses: readonly Address[]): Sent {
   if (!("error" in sent) || literal(url) !== undefined) return sent;

@@ -35,8 +35,8 @@ export const systemLookup: Lookup = async (hostname) =>
  * The URL must be absolute, at most 2,048 characters long (also when percent-encoded), and without a user name, a
  * password or a fragment. Its host must be written exactly as the URL parser understands it, apart from upper and lower
  * case: `127.1`, `0x7f000001`, full-width digits, a percent-encoded host, a non-ASCII name and a trailing dot are
- * rejected, because other programs may read them as another host. The rule must allow a literal address. `strict` also
- * rejects `http:` and localhost. Port 0 is always rejected.
+ * rejected, because other programs may read them as another host. If the host is an address, the rule must allow the
+ * address. `strict` also rejects `http:` and localhost. Port 0 is always rejected.
  *
  * The `href` of an accepted URL is accepted too.
  *
@@ -47,7 +47,7 @@ export function checkUrl(
   rule: UrlRule,
 ): { readonly url: URL } | { readonly refused: string } {
   if (text.length > maxLength) return tooLong;
-  // Checked before parsing, because the URL parser removes some of these characters and turns a backslash into a slash.
+  // The URL parser would remove some of these characters and turn a backslash into a slash, so this check comes first.
   if (/[\s\p{C}\\]/u.test(text)) {
     return refuse(
       "The URL contains a space, an invisible character or a backslash. Remove it or percent-encode it.",
@@ -95,7 +95,7 @@ export function checkUrl(
 /** Parses a URL. Returns undefined for any other text. */
 function parse(text: string): URL | undefined {
   try {
-    // Not `URL.canParse`: in Node 20 and 22, the optimized function returns false for hosts such as `bücher.localhost`.
+    // `URL.canParse` would not do: in Node 20 and 22, it may return false for hosts such as `bücher.localhost`.
     return new URL(text);
   } catch {
     return undefined;
@@ -209,8 +209,8 @@ const allowedClasses: Record<UrlRule, readonly string[]> = {
 };
 
 /**
- * Returns the reason why the rule does not allow the address, as the predicate of a sentence. Returns undefined if the
- * rule allows it.
+ * Returns the reason why the rule does not allow the address, as the words after `is`, such as `a private address`.
+ * Returns undefined if the rule allows it.
  */
 function object(address: string, rule: UrlRule): string | undefined {
   const kind = addressClass(address);

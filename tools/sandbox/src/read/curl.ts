@@ -17,7 +17,7 @@ const longestArgument = 100_000;
 /**
  * Returns a curl command that sends these headers and exactly these bytes, quoted for a POSIX shell.
  *
- * @throws ApiError 409 for a header that contains a line break, which curl would send as two headers, or a NUL
+ * @throws ApiError 409 for a header that contains a NUL, or a line break, which curl would send as two headers
  */
 export function curlCommand({ url, headers, body }: CurlRequest): string {
   // `Accept:` and `Expect:` stop curl from adding its own headers of these names.

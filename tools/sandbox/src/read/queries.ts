@@ -63,7 +63,7 @@ export interface RecordingShape {
   readonly steps: number;
   /** The name of a finished scenario. */
   readonly name?: string | undefined;
-  /** The number of steps that could not be recorded, such as requests and actions. */
+  /** The number of requests, actions and other steps that could not be recorded. */
   readonly left_out: number;
 }
 
@@ -288,7 +288,7 @@ export async function attemptDetail(world: World, id: string, n: string, full: b
 }
 
 /**
- * Returns the ids of the assumptions behind a timeline item, or none for a call or a delivery that is not stored.
+ * Returns the ids of the assumptions that apply to a timeline item, or none for a call or delivery that is not stored.
  *
  * @param shownAttempt returns the number of the delivery's attempt that is shown
  */

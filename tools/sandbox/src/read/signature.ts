@@ -9,8 +9,8 @@ import { maybe } from "./shapes.js";
 /** The secret that signed an attempt, and the keys that a receiver of the endpoint may use. */
 interface Signer {
   /**
-   * The current secret if a tampered signature matches no stored secret. Undefined if an untampered one matches none,
-   * because its secret has been rotated more than once since.
+   * The stored secret that produced the attempt's signature. If there is none: for a tampered attempt, the current
+   * secret; for an untampered one, undefined, because its secret has been rotated more than once since.
    */
   readonly secret: string | undefined;
   /** The key that signed the attempt, if it is known, followed by the current secret's key. */

@@ -41,10 +41,10 @@ export function readScenario(named: string): unknown {
 
 function contentOf(path: string): string {
   const stats = statSync(path, { throwIfNoEntry: false });
-  // Checked before the file is opened, because opening a FIFO would block.
+  // This check comes before the file is opened, because opening a FIFO would block.
   if (!stats?.isFile())
     throw wrongUsage(
-      `The scenario file ${path} ${stats ? "is not a regular file" : "does not exist"}.`,
+      `The scenario file ${path} ${stats ? "is not a regular file" : "does not exist"}. Use the path of a JSON file.`,
     );
   if (stats.size > mostBytes)
     throw wrongUsage(

@@ -134,7 +134,7 @@ async function runRequest(run: Run, step: RequestStep): Promise<StepResult> {
     return result(
       `${method} ${path}: ${place} is ${JSON.stringify(wanted)}`,
       value === (typeof wanted === "string" ? fill(wanted, run.values) : wanted),
-      // Masked before it is shortened, because a part of an id or of a secret would not be recognized.
+      // The value is masked before it is shortened, because a part of an id or of a secret would not be recognized.
       masked(run, JSON.stringify(value) ?? "nothing").slice(0, 200),
     );
   });
@@ -237,7 +237,8 @@ async function runAdvance({ service: { clock } }: Run, step: AdvanceStep): Promi
 }
 
 /**
- * Moves the clock from one due item to the next until the expectation is met, or nothing more is due within its time.
+ * Moves the clock from one due item to the next until the expectation is met, or nothing more is due within the time
+ * that the step's `within` allows.
  */
 async function runExpect(run: Run, step: ExpectStep): Promise<StepResult> {
   const { service, signal } = run;

@@ -87,7 +87,7 @@ export function createCommits({ journal, afterCommit, onError }: CommitsOptions)
       if (value === undefined && isNew) changes.delete(key);
       else changes.set(key, { kind, id, value, isNew });
     },
-    /** Drops a record's unwritten change. Called when the record equals what was last written. */
+    /** Drops a record's unwritten change. Called when the record equals its last written version. */
     forget: (kind: string, id: string) => void changes.delete(keyOf({ kind, id })),
     /** Whether the last write failed and its changes are still unwritten. */
     isBehind: writer.isBehind,

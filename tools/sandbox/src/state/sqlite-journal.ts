@@ -162,7 +162,7 @@ function rollBack(database: Database): void {
   try {
     database.exec("ROLLBACK");
   } catch {
-    // Ignored, because SQLite may have rolled back by itself if the disk is full (lang_transaction.html, section 3.1).
+    // The error is ignored: on a full disk, SQLite may have rolled back by itself (lang_transaction.html, section 3.1).
   }
 }
 

@@ -33,8 +33,8 @@ export interface State extends Tables, Pick<Commits, "commit" | "commitSoon" | "
   readonly newestSeq: () => number;
   /**
    * Runs `work`, which must be synchronous, and writes its changes before returning. If they cannot be written, they
-   * are rolled back, in memory too. Only removals remain, and changes to new records that were still unwritten before
-   * `work`. `work` does not run if earlier changes to records in the file cannot be written.
+   * are rolled back, in memory too. Two kinds of changes remain: removals, and changes to records whose creation was
+   * still unwritten before `work`. `work` does not run if earlier changes to records in the file cannot be written.
    * @throws ApiError 500 if the file cannot be written; and any error of `work`, whose changes until then remain
    */
   readonly transaction: <Result>(work: () => Result) => Result;

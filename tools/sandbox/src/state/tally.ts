@@ -41,7 +41,7 @@ export function createTally(records: Records) {
     },
     /**
      * For each endpoint, the delivery with the newest genuine attempt, and the time of that attempt. If that delivery
-     * is dropped, the endpoint has no entry until its next genuine attempt.
+     * is dropped, the endpoint has no entry until another of its deliveries with a genuine attempt changes.
      */
     newest: newest as ReadonlyMap<string, { readonly id: string; readonly at: number }>,
     /** Returns a number that increases when a call, or something that it caused, changes. */
