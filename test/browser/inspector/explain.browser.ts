@@ -152,7 +152,7 @@ describeWithBrowser("the explanation of a signature", () => {
         ? ", unless it still accepts the previous secret after a rotation"
         : "";
     expect(await lineOf(page.locator("#signature .verdict"))).toBe(
-      `Tampered on request: ${words}. A receiver must refuse this request${unless}.`,
+      `Tampered: ${words}. A receiver must refuse this request${unless}.`,
     );
     expect(await lineOf(page.locator("#attempts tr.sel .ans"))).toBe(`401 ${words}`);
     expect(await lineOf(page.locator("#calls ol.track > li:last-child .chip"))).toBe(

@@ -43,7 +43,7 @@ export interface Scheduler extends SandboxClock {
   readonly at: (time: number, item: DueItem, run: () => unknown) => () => void;
   /** Cancels scheduled attempts and scheduled steps of sends, for a reset or a rewind. */
   readonly clear: () => void;
-  /** Stops a moving clock from waiting for running work on an item, because that work waits for the clock itself. */
+  /** Stops a move of the clock from waiting for an item's running work. Call it if that work waits for the clock. */
   readonly park: (id: string) => void;
   readonly setMode: (mode: ClockMode, speed?: number) => void;
   readonly speed: number;

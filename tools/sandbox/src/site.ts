@@ -57,7 +57,7 @@ function createEras(
 ) {
   const { state, clock, engine } = service;
   const startedAt = clock.now();
-  /** The facts since the last start or reset. */
+  /** The last stray request, and the facts about the last reset and the last rewind. */
   let era: Pick<Surroundings, "stray" | "resetAt" | "rewoundAt"> & {
     readonly droppedBefore: number;
   } = { stray: undefined, resetAt: undefined, rewoundAt: undefined, droppedBefore: 0 };

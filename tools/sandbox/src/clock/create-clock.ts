@@ -21,7 +21,7 @@ export function createClock(options: ClockOptions = {}): Scheduler {
     runner.arm();
   };
 
-  /** The most recent move of the clock. The next move begins when it has finished. */
+  /** The most recent move of the clock. A new move begins when this one has finished. */
   let moving: Promise<unknown> = Promise.resolve();
   const afterOthers = <Result>(move: () => Result | Promise<Result>): Promise<Result> => {
     const result = moving.then(move);

@@ -171,7 +171,7 @@ export function createStream(options: StreamOptions): Stream {
   const flush = () => {
     flushing = undefined;
     lastFlush = realNow();
-    /** The message for each previous position. Clients at the same position receive the same message. */
+    /** The messages, by the position of a client before the message. Clients at the same position share a message. */
     const messages = new Map<string, Uint8Array>();
     for (const client of clients.all) {
       const { position } = client;

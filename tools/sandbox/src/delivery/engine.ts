@@ -61,7 +61,8 @@ export function createEngine(world: World, transport: Transport) {
       }
     },
     /**
-     * Cancels the scheduled attempt of a delivery whose changes were rolled back, and schedules that of the old record.
+     * Cancels the scheduled attempt of a delivery whose changes were rolled back. Schedules the attempt that the
+     * restored record has, if any.
      */
     takenBack: schedule.arm,
     /** Finishes the pending deliveries of an endpoint without further attempts. */

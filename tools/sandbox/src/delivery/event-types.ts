@@ -11,7 +11,7 @@ const named: readonly EventType[] = [
   { type: "domain.updated", description: "The status of a sending domain has changed." },
 ];
 
-/** Whether an event type exists. Types other than the named ones exist only if A-03 adds them. */
+/** Whether an event type exists: the interface document names it, or A-03 adds it. */
 export const isEventType = (ledger: Ledger, type: string): boolean =>
   eventTypes(ledger).some((known) => known.type === type);
 

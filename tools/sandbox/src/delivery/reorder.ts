@@ -25,8 +25,8 @@ export function createReorder({ state, clock, faults }: World, schedule: Schedul
       .toSorted((a, b) => b.seq - a.seq);
 
   /**
-   * Yields the deliveries of a batch, newest first, even if it is not full, and ends the fault. The caller makes the
-   * attempt of each delivery before it requests the next.
+   * Yields the deliveries of a batch, full or not, newest first, and ends the fault. The caller makes the attempt of
+   * each delivery before it requests the next.
    */
   function* release(faultId: string): Iterable<Released> {
     if (releasing.has(faultId)) return;

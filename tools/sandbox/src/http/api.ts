@@ -130,7 +130,7 @@ export function createApi(
 }
 
 /**
- * Authenticates a request, counts it toward the rate limit, finds its operation, and takes the next fault for it.
+ * Authenticates a request, counts it toward the rate limit, finds its operation, and uses the operation's next fault.
  * @throws ApiError 401, 404, 405, 429
  */
 function arrive(
@@ -149,7 +149,7 @@ function arrive(
 }
 
 /**
- * Runs a request's operation, or takes the stored response for its idempotency key, and records the response.
+ * Runs a request's operation, or finds the stored response for its idempotency key, and records the response.
  * @throws ApiError
  */
 async function perform(

@@ -13,7 +13,8 @@ export const tooLarge = (limit: number) =>
  */
 export async function readBody(request: Request, limit: number): Promise<Uint8Array> {
   if (Number(request.headers.get("content-length") ?? 0) > limit) throw tooLarge(limit);
-  // The chunks are copied to one buffer. An array of one-byte chunks would need a hundred times as much memory.
+  // The chunks are copied to one buffer: chunks of one byte each, kept in an array, would need a hundred times as much
+  // memory.
   let body = new Uint8Array(1_024);
   let length = 0;
   try {

@@ -2,7 +2,7 @@ import type { FailureKind } from "../network/transport.js";
 import type { eventShape } from "../read/shapes.js";
 import type { stateWords } from "../read/search.js";
 
-/* The page's words and shapes. */
+/* The page's words for states and results, and the shapes of their icons. */
 
 export type Shape = "ok" | "bad" | "wait" | "half" | "none" | "flag" | "warn" | "event";
 
@@ -42,7 +42,7 @@ interface Result {
 
 const withoutHandler: ReadonlySet<string | undefined> = new Set(["ignored", "duplicate", "parked"]);
 
-/** Whether a code is an svc-webhooks outcome of a delivery that was accepted but not processed. */
+/** Whether a code is an outcome that svc-webhooks reports for a delivery that it accepted but did not process. */
 export const isUnhandled = ({ code }: Result) => withoutHandler.has(code);
 
 /** Returns the look of an attempt, which determines its icon and its color. */

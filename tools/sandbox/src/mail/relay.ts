@@ -91,7 +91,7 @@ export function createRelay(server: SmtpServer | undefined, world: World, limitM
         const send = world.state.sends.get(sendId);
         if (!send || closing.signal.aborted) return;
         const note = await pass(send);
-        // The result is not recorded if the send has been dropped or reset meanwhile.
+        // The result is not recorded if the send has been removed or replaced meanwhile, for example by a reset.
         if (closing.signal.aborted || world.state.sends.get(sendId) !== send) return;
         send.history.push({ status: send.status, at: world.clock.now(), note });
         world.state.sends.put(send);

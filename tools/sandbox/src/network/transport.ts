@@ -178,7 +178,7 @@ function post(
     // closed the connection. Otherwise, the write would fail, and Node would discard the response unread.
     const write = () => setImmediate(() => setImmediate(() => outgoing.end(request.body)));
     outgoing.on("socket", (socket) => {
-      // An interceptor (MSW, Nock) needs the request first: its socket has no handle, and connects after the write.
+      // The socket of an interceptor (MSW, Nock) has no handle, and connects only after the request has been written.
       const isIntercepted = !Reflect.get(socket, "_handle");
       if (isIntercepted) write();
       socket.once("connect", () => (phase = secure ? "handshake" : "open"));

@@ -48,7 +48,7 @@ export function findCalls(world: World, query: TimelineQuery, limit: number): Ca
   }
 }
 
-/** Returns the {@link findCalls} cursor that continues after a call. */
+/** Returns the cursor with which {@link findCalls} continues after a call. */
 export const cursorOf = ({ at, id }: Pick<CallRecord, "at" | "id">): string =>
   Buffer.from(`${at} ${id}`).toString("base64url");
 

@@ -256,7 +256,7 @@ async function runExpect(run: Run, step: ExpectStep): Promise<StepResult> {
   return { results: [result(textOf(step), met, found)] };
 }
 
-/** Selects the secret that the sandbox uses next: the first one for endpoints, and a further one for each rotation. */
+/** Selects the secret that the sandbox uses next: the first for a new endpoint, the next unused one for a rotation. */
 function chooseSecret(run: Run, step: RequestStep | ActionStep): void {
   const rotates = rotationsIn(step) > 0;
   if (rotates) run.rotations += 1;

@@ -26,7 +26,7 @@ export function listDeliveries(
     .toReversed();
 }
 
-/** Returns the {@link listDeliveries} cursor that continues after a delivery. */
+/** Returns the cursor with which {@link listDeliveries} continues after a delivery. */
 export const cursorOf = ({ seq }: DeliveryRecord): string => seq.toString(36);
 
 /**

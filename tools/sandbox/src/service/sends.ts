@@ -67,7 +67,10 @@ export function acceptSend(
   return send;
 }
 
-/** Schedules the next status of a send, if it has one. Called again for unfinished sends after a restart or rewind. */
+/**
+ * Schedules the next status of a send, if it has one. After a restart or a rewind, it is called again for unfinished
+ * sends.
+ */
 export function continueSend(service: Service, send: SendRecord): void {
   const [step] = send.next;
   if (!step) return;

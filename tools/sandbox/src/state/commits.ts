@@ -79,7 +79,7 @@ export function createCommits({ journal, afterCommit, onError }: CommitsOptions)
 
   return {
     /**
-     * Records a change. An undefined value removes the record. `isAdded` means that the file does not contain it yet.
+     * Records a change. An undefined value removes the record. `isAdded` means that the file lacks the record.
      */
     change: (kind: string, id: string, value: unknown, isAdded = false): void => {
       const key = keyOf({ kind, id });

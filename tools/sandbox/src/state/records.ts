@@ -253,7 +253,7 @@ export interface FaultRecord {
   readonly result?: (typeof dropResults)[number] | undefined;
   /** Kind `mutate`: whether the changed body is signed again. */
   readonly signAgain?: boolean | undefined;
-  /** One slot per use, with the id of the call or delivery that used it. */
+  /** One slot for each time that the fault applies. `usedBy` is the id of the call or delivery that used the slot. */
   readonly slots: { usedBy?: string }[];
   canceled?: boolean;
 }

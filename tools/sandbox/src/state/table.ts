@@ -52,7 +52,7 @@ export interface Table<Item> {
   readonly all: () => Iterable<Item>;
   /** Like `all`, but returns an array, which is valid until the next change. */
   readonly list: () => readonly Item[];
-  /** Adds or replaces a record, or reports that it has changed. */
+  /** Adds or replaces a record. Must also be called after a record has been changed, to report the change. */
   readonly put: (item: Item) => Item;
   readonly drop: (id: string) => void;
   /** Replaces all records, without reporting changes. */

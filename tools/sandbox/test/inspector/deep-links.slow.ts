@@ -259,7 +259,7 @@ describe("copies that were sent from the page", () => {
     expect(chips).toContain("2–3 succeeded: 2 × 200 tampered");
     expect(chips).toContain("4 succeeded: 200 tampered");
     expect(textOf(the(dom, "#attempts"))).toContain("signature without sha256=");
-    expect(textOf(the(dom, "#signature"))).toContain("Tampered on request: ");
+    expect(textOf(the(dom, "#signature"))).toContain("Tampered: ");
   });
 });
 

@@ -64,7 +64,7 @@ window.addEventListener("pageshow", connect);
 document.body.classList.add("scripted");
 the("#live").hidden = false;
 scheme.hidden = false;
-// Sets these fields, because the browser may have restored old values.
+// Both controls are set, because the browser may have restored old values.
 scheme.value = root.scheme ?? "";
 shortcuts.checked = stored(() => localStorage.getItem("shortcuts")) !== "false";
 setAddress(location.search, location.hash);

@@ -37,7 +37,8 @@ export async function submit(form: HTMLFormElement, submitter: HTMLElement | nul
   const isRefused = outcome.matches(".refused");
   if (!isRefused) form.reset();
   showPage(next);
-  // If the new page does not contain the form, the refusal is in its header, outside all pieces, and not shown yet.
+  // If the new page does not contain the form, the refusal is in the page's header, outside all pieces, and not shown
+  // yet.
   if (isRefused && next.contains(outcome)) form.append(outcome);
   const menu = form.closest<HTMLDetailsElement>(".menu");
   if (!isRefused && menu) menu.open = false;

@@ -43,7 +43,7 @@ function showPiece(old: HTMLElement | null, piece: HTMLElement, isPage: boolean)
   const isChanged = old.dataset.rev !== piece.dataset.rev;
   const isResult = resultIn(piece);
   const wasResult = resultIn(old);
-  // The result of an action stays until a whole page is shown, after the next action or navigation.
+  // The result of an action stays until the next action or navigation, which shows a whole page.
   if (!isChanged && !isResult && !(isPage && wasResult)) return;
   // A response with only parts lacks the notice of the last action, so the old notice stays. A filter in use stays too.
   if (piece.id === "notice" && !isPage) return;

@@ -17,7 +17,7 @@ interface Changes {
   readonly calls?: readonly string[];
 }
 
-/** Loads and shows changed parts of the page. If a request is already running, leaves the changes to the next one. */
+/** Loads and shows changed parts of the page. If a request is running, the next request loads the changes. */
 export async function ask({ whole = false, setup = false, calls = [] }: Changes): Promise<void> {
   wanted.whole ||= whole;
   wanted.setup ||= setup;
@@ -28,7 +28,7 @@ export async function ask({ whole = false, setup = false, calls = [] }: Changes)
   isAsking = false;
 }
 
-/** Requests the pending changes once. Resolves to true if more may have arrived meanwhile. */
+/** Requests the pending changes once. Resolves to true if further changes may have arrived meanwhile. */
 async function askOnce(): Promise<boolean> {
   const { whole, setup, calls } = wanted;
   if (live.isPaused || !(whole || setup || calls.size)) return false;

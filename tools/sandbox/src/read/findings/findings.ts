@@ -100,8 +100,8 @@ function* rejectedCalls({ state }: World, stray: Stray | undefined): Iterable<Fi
 }
 
 /**
- * Yields a finding for the newest event of each account and type, if the event went to no endpoint and would go to none
- * now.
+ * Yields a finding for the newest event of each account and type, if the event went to no endpoint and would still go
+ * to none.
  */
 function* unsentEvents(world: World): Iterable<Finding> {
   const seen = new Set<string>();

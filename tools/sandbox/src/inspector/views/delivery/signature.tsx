@@ -20,7 +20,7 @@ export const Signature = ({ view, delivery, attempt }: AttemptProps) => {
       assumed="A-20"
     >
       <details id="signature-parts" open={isTopic}>
-        <summary>{tamper === undefined ? "Signed correctly" : "Tampered on request"}</summary>
+        <summary>{tamper === undefined ? "Signed correctly" : "Tampered"}</summary>
         {tamper === undefined ? (
           <Verdict of="ok">
             <b>Signed correctly.</b> The header contains the HMAC-SHA256 of the {request.body.bytes}{" "}
@@ -30,7 +30,7 @@ export const Signature = ({ view, delivery, attempt }: AttemptProps) => {
           </Verdict>
         ) : (
           <Verdict of="bad">
-            <b>Tampered on request:</b> {tamperTexts[tamper]}. A receiver must refuse this request
+            <b>Tampered:</b> {tamperTexts[tamper]}. A receiver must refuse this request
             {tamper === "previous_secret" &&
               ", unless it still accepts the previous secret after a rotation"}
             .
