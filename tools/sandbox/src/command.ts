@@ -171,14 +171,15 @@ async function runFile(
   signal: AbortSignal,
 ) {
   for (const name of serverOptions)
-    if (isGiven(values[name])) throw wrongUsage(`--${name} cannot be used with --scenario.`);
+    if (isGiven(values[name]))
+      throw wrongUsage(`--${name} cannot be used with --scenario. Remove one of them.`);
   const secrets = (values["secret-env"] ?? []).map((name) => {
     const secret = env[name] ?? "";
     if (isSecret(secret)) return secret;
     throw wrongUsage(
       secret === ""
         ? `The environment variable ${name} is not set. Set it to the signing secret that your receiver uses.`
-        : `The environment variable ${name} does not contain a signing secret of the form whsec_….`,
+        : `The environment variable ${name} does not contain a signing secret of the form whsec_…. Set it to the signing secret that your receiver uses.`,
     );
   });
   return runScenario(readScenario(scenario), {

@@ -117,7 +117,7 @@ export async function runScenario(
     const refused = to === undefined ? undefined : await assembly.service.refuseUrl(to);
     if (refused !== undefined)
       throw wrongUsage(
-        "--to cannot be an endpoint. Use a loopback address such as http://127.0.0.1:3000/webhooks; scenarios send nothing to other addresses.",
+        "`to` (--to) cannot be the URL of an endpoint. Use a loopback address such as http://127.0.0.1:3000/webhooks; scenarios send nothing to other addresses.",
       );
     const useSecret = (index: number) => {
       secret = secrets[index];

@@ -240,7 +240,7 @@ function checkpointing(
   };
 }
 
-/** Restores the saved clock and assumptions, and resumes unfinished sends and pending deliveries. */
+/** Restores the saved clock and assumptions, and resumes unfinished sends and deliveries. */
 function resume(
   service: Service,
   { clock: chosen, data, assumptions }: Pick<ResolvedOptions, "clock" | "data" | "assumptions">,

@@ -107,9 +107,9 @@ export function createCommits({ journal, afterCommit, onError }: CommitsOptions)
     },
     /**
      * Begins a transaction. Returns the keys of the earlier changes that are still unwritten, because a rollback must
-     * keep them. If an earlier change concerns a record in the file, all are written first, because a rollback restores
-     * such a record from the file. If they only add records, they are written with the transaction, so that a request
-     * whose call is new costs one commit, not two.
+     * keep them. If an earlier change concerns a record in the file, all of them are written first, because a rollback
+     * restores such a record from the file. If they only add records, they are written with the transaction, so that a
+     * request whose call is new costs one commit, not two.
      * @throws ApiError 500 if the changes cannot be written
      */
     begin(): Waiting {

@@ -136,7 +136,7 @@ test("refuses options that do not fit the scenario", async () => {
     "(--to) must be an http: or https: URL",
   );
   await expect(runScenario(rotated, { to: "https://example.com/" })).rejects.toThrow(
-    "--to cannot be an endpoint. Use a loopback address",
+    "`to` (--to) cannot be the URL of an endpoint. Use a loopback address",
   );
   await expect(runScenario(rotated, { to, secrets: ["secret"] })).rejects.toMatchObject({
     code: "invalid_option",
