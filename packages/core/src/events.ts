@@ -12,9 +12,10 @@ export interface Fields {
 }
 
 /**
- * An event whose type `events` does not list. No part of it has been validated. A field that is optional in a listed
- * event has a compatible type here, so that code can read it from a union of both after `event.type === "email.sent"`.
- * A field that is required in each listed event that has it is `never`; read it with {@link fields}.
+ * An event with a type that `events` does not list. No part of it has been validated. A field that is optional in a
+ * listed event has a compatible type here, so that code can read it from the union of that event and this type after
+ * `event.type === "email.sent"`. A field of listed events that is optional in none of them is `never` here; read it
+ * with {@link fields}.
  */
 export type UnknownEvent<Listed = never> = Fields & { readonly type: string } & {
   readonly [Field in Exclude<FieldOf<Listed>, "type">]: Unvalidated<ValueOf<Listed, Field>>;
@@ -179,8 +180,8 @@ export type SchemasOf<Union extends { readonly type: string }> = {
 };
 
 /**
- * Returns a value of the option `events` for a union of events, such as that of the sender's own package, so that
- * handlers are typed. It validates nothing: at run time, it is an empty object.
+ * Returns a value for the option `events`, so that handlers are typed with a union of events, such as the union that
+ * the sender's own package exports. It validates nothing: at run time, it is an empty object.
  *
  * @example
  * ```ts

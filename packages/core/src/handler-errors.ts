@@ -2,10 +2,10 @@ import { explain } from "#texts";
 import { ConfigError, WebhookError } from "./errors.js";
 
 /**
- * Thrown by a handler for an event that can never succeed. Once `onParked` has resolved, the record is parked, and the
- * response, if not sent yet, is 200. Without `onParked`, `onHandlerError` receives the error, the record is parked, and
- * the receiver stores the event nowhere. If the handler runs from a queue, the queue keeps the job. Code:
- * `permanent_error`.
+ * Thrown by a handler for an event that can never succeed. Once `onParked` has resolved, the event is parked: only
+ * `resume` runs it again, and the response, if not sent yet, is 200. Without `onParked`, `onHandlerError` receives the
+ * error, the event is parked, and the receiver stores it nowhere. If the handler runs from a queue, the queue keeps the
+ * job. Code: `permanent_error`.
  */
 export class PermanentError extends WebhookError<"permanent_error"> {
   override readonly name = "PermanentError";
@@ -17,7 +17,7 @@ export class PermanentError extends WebhookError<"permanent_error"> {
 
 /**
  * Thrown by a handler to choose the time of the next attempt: the response is 500 with `Retry-After`. Code:
- * `retry_error`. The constructor never throws, because a handler that catches such an error could treat the event as
+ * `retry_error`. The constructor never throws, because a handler might catch its error and treat the event as
  * permanently failed. If `retryAfterMs` is not a number, the property is NaN, `Retry-After` is 1 s, and the message is
  * that of a `ConfigError` `invalid_option`, which is also the default `cause`.
  */

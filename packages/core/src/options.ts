@@ -22,7 +22,7 @@ export interface StoreTimeouts {
   readonly extend?: number | undefined;
   /** The deadline of `release`, `forget`, and each store call that `receiver.peek` makes. Default 1,500. */
   readonly release?: number | undefined;
-  /** The deadline of `complete`. The response waits for this call, unless it was sent earlier. Default 2,000. */
+  /** The deadline of `complete`. Unless the response has been sent, it waits for this call. Default 2,000. */
   readonly complete?: number | undefined;
 }
 
@@ -100,8 +100,9 @@ export interface CommonOptions {
   readonly handlerTimeoutMs?: number | undefined;
 
   /**
-   * How long a claim lasts unless it is renewed, in milliseconds, 10,000 … 3,600,000. While the handler runs, the
-   * receiver renews the claim every `leaseMs` / 3, until `maxRunMs`. Default 30,000.
+   * How long a claim, the exclusive right to run an event, lasts unless it is renewed, in milliseconds, 10,000 …
+   * 3,600,000. While the handler runs, the receiver renews the claim every `leaseMs` / 3, until `maxRunMs`. Default
+   * 30,000.
    */
   readonly leaseMs?: number | undefined;
 
@@ -141,13 +142,13 @@ export interface CommonOptions {
   readonly maxConcurrent?: number | undefined;
 
   /**
-   * Called before the receiver parks an event for one of three reasons: its handler threw `PermanentError`, `maxRuns`
-   * is exceeded, or `resume` was called with `giveUp`. Not called if `resume` parks a failed run because of `isLast`.
-   * Runs under the lease; the response waits at most `handlerTimeoutMs` for the handler and this call together. When it
-   * resolves, the response is 200 and the record is parked; if it throws, the event counts as failed, and
-   * `onHandlerError` receives that error. Store `serializeDelivery(context.delivery)`, so that `receiver.resume()` can
-   * run it again. Default: nothing stores the delivery, and `onHandlerError` receives the error. Errors:
-   * `invalid_option`.
+   * Called before the receiver parks an event, so that further deliveries do not run it, for one of three reasons: its
+   * handler threw `PermanentError`, `maxRuns` is exceeded, or `resume` was called with `giveUp`. Not called if `resume`
+   * parks a failed run because of `isLast`. Runs under the lease; the response waits at most `handlerTimeoutMs` for the
+   * handler and this call together. When it resolves, the response is 200 and the record is parked; if it throws, the
+   * event counts as failed, and `onHandlerError` receives that error. Store `serializeDelivery(context.delivery)`, so
+   * that `receiver.resume()` can run it again. Default: nothing stores the delivery, and `onHandlerError` receives the
+   * error. Errors: `invalid_option`.
    */
   readonly onParked?: ((error: unknown, context: DeliveryContext) => unknown) | undefined;
 

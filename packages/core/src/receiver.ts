@@ -31,8 +31,8 @@ export interface ExecutionContext {
 }
 
 /**
- * Receives the deliveries of one trust domain, with its own secrets, handlers and namespace in the store. Its methods
- * do not depend on `this`.
+ * Receives deliveries: verifies them with its own secrets, runs its own handlers, and keeps records under its name in
+ * the store. Its methods do not depend on `this`.
  */
 export interface Receiver {
   /** Receives one delivery. Never throws and never rejects: every failure is an outcome. */
@@ -115,8 +115,8 @@ const resumedStages = (): readonly PipelineStage[] => [
 /**
  * The key of the property of `receive` that adapters may call instead: it returns an outcome without a promise if the
  * delivery waits for nothing. It belongs to the function and not to the receiver, so that a function that wraps
- * `receive` is never bypassed; nor is one that inherits from it, such as a Proxy. Registered globally, because an
- * application may load the core both as ESM and as CommonJS.
+ * `receive` is never bypassed. Its getter returns undefined for any other object, so that a Proxy of `receive` is not
+ * bypassed either. Registered globally, because an application may load the core both as ESM and as CommonJS.
  */
 const directKey = Symbol.for("svc-webhooks.direct");
 

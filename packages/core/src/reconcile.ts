@@ -32,7 +32,9 @@ export interface ListedDelivery extends ForgetTarget {
  * and an option that does not exist causes `unknown_option`.
  */
 export interface ReconcileOptions<Item> {
-  /** The deliveries as the sender lists them, newest first. The list is read only until shortly past `since`. */
+  /**
+   * The deliveries as the sender lists them, newest first. The list is read only slightly further back than `since`.
+   */
   readonly list: AsyncIterable<Item> | Iterable<Item>;
   /** The receiver of these deliveries. Its store needs `peek`. */
   readonly receiver: Pick<Receiver, "peek">;
@@ -325,7 +327,7 @@ export async function reconcile<Item = ServiceDelivery>(
   let batch: Listed<Item>[] = [];
   let lastMs = Infinity;
   /**
-   * The ids that were read last. A page repeats some of them if deliveries were created after the page before it was
+   * The ids that were read last. A page repeats some of them if deliveries were created after the previous page was
    * read.
    */
   const recent = new Set<string>();

@@ -5,10 +5,12 @@ import type { MaybePromise } from "./store.js";
 
 /**
  * Describes how a sender signs its deliveries, and where they carry their ids and types. A scheme consists of data and
- * pure functions, which are called without `this`: it reads no clock, keeps no state and opens no connection. Claims,
+ * pure functions, which are called without `this`: it reads no clock, keeps no state and opens no connection. Records,
  * handlers and outcomes are the same for every scheme.
  *
- * `Claim` is a type of the scheme's own: `inspect` returns a claim, and `verify` and `identify` receive it.
+ * `Claim` is a type of the scheme's own, for the parts of the headers that it needs later, such as the signatures:
+ * `inspect` returns a claim, and `verify` and `identify` receive it. It is unrelated to the claim of a record in the
+ * store.
  */
 // `any` lets `createReceiver` accept every scheme. It is safe, because only the scheme itself reads its claim.
 // oxlint-disable-next-line typescript/no-explicit-any

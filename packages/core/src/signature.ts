@@ -20,8 +20,8 @@ export type VerifyResult =
 export type SignatureProblem = "signature_missing" | "signature_malformed" | "signature_mismatch";
 
 /**
- * Returns the problem with the form of an `X-SVC-Signature` value, or undefined if its form is valid. Two values arrive
- * joined by a comma, so they are malformed.
+ * Returns the problem with the form of an `X-SVC-Signature` value, or undefined if its form is valid. If a request has
+ * the header twice, the values arrive joined by a comma and are malformed.
  */
 export function signatureProblem(
   signature: string,

@@ -1,6 +1,6 @@
 /**
- * The rules of `DeliveryStore` as a pure function, for stores that read and write a record in one atomic step, and the
- * replies of servers that apply these rules themselves.
+ * The rules of `DeliveryStore` as a pure function, for stores that read and write a record in one atomic step, and
+ * parsers for the replies of servers that apply these rules themselves.
  */
 import type {
   ClaimRequest,
@@ -179,8 +179,8 @@ export const stateOf = (record: StoredRecord, now: number): RecordState | undefi
 type Unexpected = (call: string, reply: string) => Error;
 
 /**
- * Reads the text with which a server's script or function replies to a claim: `c<fence> <run>`, with ` t` at the end if
- * the claim took over a run; `b<leaseLeftMs>`; `d<lineage>` or `p<lineage>`.
+ * Reads the text with which a server's script or function replies to a claim: claimed is `c<fence> <run>`, with ` t` at
+ * the end if the claim took over a run; busy is `b<leaseLeftMs>`; done is `d<lineage>`; parked is `p<lineage>`.
  *
  * @param unexpected returns the error to throw for any other text
  * @param decode returns the lineage for its text in the reply. Default: the text itself
@@ -226,8 +226,8 @@ const states: Readonly<Record<string, RecordState | undefined>> = {
 };
 
 /**
- * Reads the text with which a server's script or function replies to a `peek` of `count` keys. It has one letter for
- * each key: `r`, `f`, `p`, `d`, or `-` for no record.
+ * Reads the text with which a server's script or function replies to a `peek` of `count` keys. It has one character for
+ * each key: the first letter of the record's state, or `-` for no record.
  *
  * @param unexpected returns the error to throw for any other text
  *

@@ -8,8 +8,8 @@ import type { DeadlineCall } from "./store.js";
 
 /**
  * Converts a web-standard `Request` to a delivery, for adapters. The body is read only when the receiver needs it, up
- * to `maxBodyBytes`. The adapter of a framework that may consume or truncate the body first replaces `fix` with advice
- * for that framework.
+ * to `maxBodyBytes`. If a framework may consume or truncate the body before the receiver reads it, its adapter replaces
+ * the delivery's `fix` with advice for that framework.
  *
  * @example
  * ```ts
@@ -61,11 +61,11 @@ export const toResponse = (request: Request, { status, headers, body }: Answer):
 async function readBody(request: Request, limit: number, call: DeadlineCall): Promise<Uint8Array> {
   const { headers } = request;
   try {
-    // A body with one valid Content-Length needs no counting: servers enforce it, and `admit` has compared it with the
-    // limit. Two lengths arrive joined by a comma, and Transfer-Encoding overrides the length (RFC 9112, section 6.3;
-    // node:http with `insecureHTTPParser` accepts both), so such bodies are counted. The property `body` is read last,
-    // because reading it makes servers create the stream. If the body was read before, `arrayBuffer` is called, because
-    // it rejects, whereas the stream would only be empty.
+    // A body with one valid Content-Length needs no counting: servers enforce the length, and `admit` has compared it
+    // with the limit. Two lengths arrive joined by a comma, and Transfer-Encoding overrides the length (RFC 9112,
+    // section 6.3; node:http with `insecureHTTPParser` accepts the two headers together), so such bodies are counted.
+    // The property `body` is read last, because reading it makes servers create the stream. If the body was read
+    // before, `arrayBuffer` is called, because it rejects, whereas the stream would only be empty.
     return request.bodyUsed ||
       (/^[1-9]\d*$/.test(headers.get("content-length") ?? "") &&
         !headers.has("transfer-encoding")) ||
@@ -74,8 +74,8 @@ async function readBody(request: Request, limit: number, call: DeadlineCall): Pr
       : await readCounting(request.body, limit, call);
   } catch (error) {
     // A TypeError means that other code consumed the body (Fetch standard, "consume body"), unless the request's signal
-    // is aborted. Any other error comes from the connection and becomes `aborted`. The signal alone is not enough to
-    // detect that: Deno, workerd and Vercel's edge do not abort it.
+    // is aborted. Any other error comes from the connection and becomes `aborted`. The signal alone does not reveal a
+    // lost connection: Deno, workerd and Vercel's edge do not abort it.
     const isConsumed =
       (error as Error | undefined)?.name === "TypeError" && !request.signal?.aborted;
     throw isConsumed || error instanceof BodyError ? error : new BodyError("aborted");

@@ -6,8 +6,8 @@ import type { ClaimResult, MaybePromise } from "../store.js";
 import { callClose, type Claim, type ClosedTo } from "./store-call.js";
 
 /**
- * Retries to complete the claim, or to release it `to` a state, after the first call failed with `failure`. The retries
- * hold no reference to the delivery.
+ * Retries the completion of a claim, or its release `to` a state, after the first call failed with `failure`. The
+ * retries hold no reference to the delivery.
  */
 export const closeLater = (
   config: Config,

@@ -3,8 +3,8 @@ import type { Config } from "../setup/config.js";
 import type { ClaimRequest, DeadlineCall, MaybePromise, ReleaseRequest } from "../store.js";
 
 /**
- * The right to run an event's handler, requested from the store. It may outlive the delivery, so it holds no reference
- * to it.
+ * The right to run an event's handler, requested from the store. Holds no reference to the delivery, which it may
+ * outlive.
  */
 export interface Claim {
   /** The record's key, 32 hex digits. */

@@ -4,8 +4,8 @@ import type { MaybePromise } from "../store.js";
 // `#hmac` is the file that implements these types and `ImportHmac` for the current platform.
 
 /**
- * Returns the first 128 bits of the SHA-256 hash as 32 hex digits: not the whole hash, because a store keeps one per
- * record. A string is encoded as UTF-8.
+ * Returns the first 128 bits of the SHA-256 hash as 32 hex digits. The whole hash would take more space in the store,
+ * which keeps at least one for each record. A string is encoded as UTF-8.
  */
 export type Fingerprint = (data: string | Uint8Array) => MaybePromise<string>;
 
@@ -19,9 +19,9 @@ export interface DescribedKey {
 
 /**
  * Returns a description of the configured keys, for a signature that no active key made: their fingerprints and
- * problems. Returns empty text where HMACs are asynchronous.
+ * problems. Returns empty text on platforms where HMACs are asynchronous.
  *
- * @param signature the 64 hex digits of the service's signature, or the claim of the scheme
+ * @param signature the claim of the scheme or, without one, the 64 hex digits of the signature
  */
 export type DescribeKeys = (
   keys: readonly DescribedKey[],

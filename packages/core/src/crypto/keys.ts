@@ -143,7 +143,7 @@ const isGenuine = (ok: unknown) => ok === true;
  * Returns the first secret whose key made the signature of `body`, or undefined. Every secret is tried, so that timing
  * does not reveal which one matched.
  *
- * @param claim the 64 hex digits of the service's signature, or the claim of the scheme
+ * @param claim the claim of the scheme or, without one, the 64 hex digits of the signature
  */
 export function matchingSecret(
   secrets: readonly KnownSecret[],

@@ -1,12 +1,12 @@
 /**
- * The state of a job, as operators see it. `ready`: it waits for a worker, or for an earlier job of its key; `delayed`:
- * it waits for its next attempt; `active`: it is running; `dead`: it is a dead letter.
+ * The state of a job, as operators see it. `ready`: it waits for a worker, or for an earlier job of the same
+ * `partitionBy` key; `delayed`: it waits for its next attempt; `active`: it is running; `dead`: it is a dead letter.
  */
 export type InboxState = "ready" | "delayed" | "active" | "dead";
 
 /** The statistics of an inbox. */
 export interface InboxStats {
-  /** The number of jobs that wait for a worker, or for an earlier job of their key. */
+  /** The number of jobs that wait for a worker, or for an earlier job of the same `partitionBy` key. */
   readonly ready: number;
   /** The number of jobs that wait for their next attempt. */
   readonly delayed: number;
@@ -16,7 +16,9 @@ export interface InboxStats {
   readonly dead: number;
   /** The age of the oldest ready job, in milliseconds; undefined if there is none. */
   readonly oldestMs: number | undefined;
-  /** The number of keys whose later events wait behind a dead letter. Absent from queues without order. */
+  /**
+   * The number of `partitionBy` keys whose later events wait behind a dead letter. Absent from queues without order.
+   */
   readonly heldKeys?: number | undefined;
 }
 

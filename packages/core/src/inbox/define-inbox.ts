@@ -39,7 +39,8 @@ export interface EnqueueCall extends Pick<DeadlineCall, "signal"> {
  * Stores a job durably. Resolve only once no crash can lose the job. If the queue already has a job with this key,
  * change nothing, unless that job is dead: then make it run again. Reject to respond with 503; if the error's
  * `retryAfterMs` is a number of milliseconds, it becomes `Retry-After`. `call.signal` is aborted after
- * `handlerTimeoutMs`; a job that is stored later does no harm, because a job with the same key is stored only once.
+ * `handlerTimeoutMs`; a job that is stored after that does no harm, because a job with the same key is stored only
+ * once.
  */
 export type Enqueue = (job: InboxJob, call: EnqueueCall) => Promise<unknown>;
 

@@ -14,7 +14,7 @@
 export function errorText(error: unknown): string {
   try {
     const { message = error, name } = Object(error) as { message?: unknown; name?: unknown };
-    // An AggregateError may have no message, so the name replaces an empty one.
+    // An AggregateError may have no message, so an empty message is replaced by the error's name.
     return String(message || name)
       .slice(0, 10_000)
       .replaceAll(/[\0\p{Cs}]/gu, "\ufffd");

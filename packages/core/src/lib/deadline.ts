@@ -70,7 +70,7 @@ export function settleWithin(
     receiver?.(isError, result);
   };
   const cancel = clock.after(ms, () => {
-    // Before `unsent` is read, because a listener of the signal may set it.
+    // Aborts before `unsent` is read, because a listener of the signal may set it.
     call.abort("deadline");
     settle(true, call.unsent ?? new DeadlineError(name, ms, pending));
   });

@@ -9,7 +9,8 @@ export const extension = ".md";
 /**
  * Returns the address of a page of the documentation.
  *
- * @param path the page's path in the repository, without `.md`; not a README, whose address would differ on a site
+ * @param path the page's path in the repository, without `.md`; not a README, because a documentation site has another
+ *   address for it
  * @param fragment the fragment of a heading on the page
  *
  * @example

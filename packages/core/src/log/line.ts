@@ -9,11 +9,11 @@ export type Level = keyof Logger;
 /** A line for the operator. */
 export interface Line {
   readonly level: Level;
-  /** The code of an outcome or a warning, or `notice` for a scheme's notice. */
+  /** The code of an outcome or a warning, or `notice` for the risk that a scheme states. */
   readonly code: string;
-  /** A description of this case, which may contain external text. */
+  /** A description of this case. Printed escaped, because it may contain text from outside the application. */
   readonly message?: string;
-  /** The likely cause and the fix, without external text. */
+  /** The likely cause and the fix. Printed unescaped, so it must not contain text from outside the application. */
   readonly advice?: string | undefined;
   readonly facts?: Partial<DeliveryFacts>;
   /** The error, printed after the message with its stack and causes. */
@@ -26,7 +26,7 @@ export interface Line {
  */
 export type Print = (code: string, key: string | undefined, make: () => Omit<Line, "code">) => void;
 
-/** Writes a line and the number of lines omitted before it. */
+/** Writes a line, and the number of lines with the same key that were omitted before it. */
 export type Write = (line: Line, omitted: number) => unknown;
 
 const mostKeys = 100;

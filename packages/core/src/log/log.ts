@@ -9,8 +9,8 @@ import { linePrinter, type Level, type Print, type Write } from "./line.js";
 
 /**
  * The level of each outcome's line. Of the outcomes without a level, `processed` and `enqueued` are logged only with
- * `logProcessed`. `handler_failed` and `parked` have no line here: `handlerError` and `dropped` log the errors. The
- * rest are not logged.
+ * `logProcessed`. For `handler_failed` and `parked`, `handlerError` and `dropped` log the error instead. The rest are
+ * not logged.
  */
 export const levels: Readonly<Record<OutcomeCode, Level | undefined>> = {
   processed: undefined,
@@ -55,8 +55,8 @@ export type Hint = string | (() => string) | undefined;
 type SomeFacts = Partial<DeliveryFacts>;
 
 /**
- * Prints the lines of one receiver. Keeps the keys of recent lines, the types of ignored events and the first
- * subscription id in memory.
+ * Prints the lines of one receiver. Keeps in memory the keys of recent lines, the types of ignored events, and the
+ * first subscription id of a verified delivery.
  */
 export interface Log {
   /** Records that a delivery was verified, and the id of its subscription if it has one. */
@@ -69,7 +69,7 @@ export interface Log {
   readonly handlerError: (error: unknown, facts: SomeFacts) => void;
   /** Prints that an event was parked without an `onParked`. `isKept`: the caller of `resume` still has the event. */
   readonly dropped: (error: unknown, facts: SomeFacts, isKept: boolean) => void;
-  /** Prints an error of a hook or a store call that changes no outcome. `operation` is the store call. */
+  /** Prints an error that changes no outcome: of the store call `operation` or, without one, of a hook. */
   readonly internalError: (error: unknown, operation?: string) => void;
 }
 

@@ -4,7 +4,7 @@ import type { Config } from "../setup/config.js";
 import type { DeadlineCall, MaybePromise } from "../store.js";
 
 /**
- * Makes a store call for an operator, with the deadline of a release.
+ * Makes a store call for an operator, within the deadline `storeTimeouts.release`.
  *
  * @throws WebhookError `store_timeout`, and the store's error (as rejections)
  */

@@ -44,7 +44,7 @@ const inspected = (
   { problem, hint, claim }: Inspection<unknown>,
 ): StepResult => (problem ? endWith(problem, hint) : takeBody(state, claim));
 
-/** @param claim for the service, the 64 hex digits of the signature */
+/** @param claim the claim of the scheme or, without one, the 64 hex digits of the signature */
 function takeBody(state: DeliveryState, claim: unknown): StepResult {
   state.signature = claim;
   return (

@@ -46,8 +46,8 @@ export class DeliveryState {
   declaredBytes: number = NaN;
   bytes!: Uint8Array;
   /**
-   * The scheme's claim from the headers, which `verify` checks; for the service, the 64 hex digits of the signature.
-   * Undefined for a resumed delivery.
+   * The value from the headers that `verify` checks: the claim that the scheme's `inspect` returned or, without a
+   * scheme, the 64 hex digits of the signature. Undefined for a resumed delivery.
    */
   signature: unknown;
 
@@ -72,11 +72,11 @@ export class DeliveryState {
   // Set by `run`.
   /** When the sender receives its response even if the handler is pending, in monotonic time. */
   timeoutAt: number = Infinity;
-  /** Kept while the user's code is pending. */
+  /** Extends the lease while the user's code is pending. */
   lease: { readonly stop: () => void } | undefined;
-  /** The ending of the run, while the claim is closed. */
+  /** The ending of the run, while its claim is being completed or released. */
   ending!: Ending;
-  /** Settles the promise that `waitUntil` has received, while work is pending that may outlive the response. */
+  /** Set while work is pending that may outlive the response: settles the promise that `waitUntil` has received. */
   #releaseWaitUntil: (() => void) | undefined;
 
   readonly config: Config;
@@ -116,8 +116,8 @@ export class DeliveryState {
   }
 
   /**
-   * Returns an ending while `maxConcurrent` other deliveries are pending, unless `resume` runs this one. The
-   * `Retry-After` of the ending is random, which spreads the senders' retries.
+   * Returns the ending `overloaded` while `maxConcurrent` other deliveries are pending, unless `resume` runs this one.
+   * The `Retry-After` of the ending is random, which spreads the senders' retries.
    */
   limit(): Ending | undefined {
     return !this.isResumed && this.#pending.isFull()
@@ -139,8 +139,8 @@ export class DeliveryState {
   }
 
   /**
-   * Makes `drain` and the platform wait until `finish`, even after the response. Must be called before work begins that
-   * may outlive it. Only the first call has an effect.
+   * Makes `drain` and the platform wait until `finish`, even after the response. Must be called before the response is
+   * sent, as soon as work may outlive it. Only the first call has an effect.
    */
   outliveResponse(): void {
     if (this.#releaseWaitUntil) return;
@@ -237,7 +237,7 @@ export class DeliveryState {
             status,
             retryAfterMs,
           }
-        : // Spreading copies the context's own fields, which are the facts, and leaves its getters behind.
+        : // Spreading copies the context's own fields, which are the facts, but not its getters.
           // oxlint-disable-next-line typescript/no-misused-spread
           { ...context, warnings, code, status, retryAfterMs }
     ) as Outcome;
@@ -254,8 +254,8 @@ export class DeliveryState {
 const nothing = () => {};
 
 /**
- * Counts work as pending until it settles. Its callback holds no reference to the delivery. Otherwise, the retries of a
- * store call would keep the delivery in memory for up to one lease.
+ * Counts work as pending until it settles. The callback holds no reference to the delivery, because the retries of a
+ * store call would otherwise keep the delivery in memory for up to one lease.
  */
 function endAfter(work: Promise<unknown>, pending: PendingWork, part: Work): void {
   pending.begin(part);

@@ -1,6 +1,7 @@
 /**
  * Runs deliveries without `async` functions: those create promises even if they wait for nothing, and most deliveries
- * wait only for their body and their handler. Instead, the code between two `await`s is a function of its own:
+ * wait only for their body and their handler. Instead, the code that an `async` function would have between two
+ * `await`s is a function of its own:
  *
  * - A _step_ is a function of the delivery's state, and of a value if it continues after another step. It is never a
  *   closure over the state, because V8 would allocate memory for the captured variables each time.

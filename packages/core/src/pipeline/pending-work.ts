@@ -4,9 +4,7 @@ import { isWhole } from "../lib/is-whole.js";
 import { longestDelayMs } from "../lib/times.js";
 import { assertOption } from "../texts/assert.js";
 
-/**
- * The number of a delivery's pending parts: its response, its run, and the retries that complete or release its claim.
- */
+/** Counts a delivery's pending parts: its response, its run, and the retries that complete or release its claim. */
 export interface Work {
   parts: number;
   /** Whether `resume` runs the delivery. A shutdown waits for it, but it does not count toward `maxConcurrent`. */

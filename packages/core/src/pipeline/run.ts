@@ -101,7 +101,7 @@ function close(state: DeliveryState, ending: Ending): StepResult {
 function closeRecord(state: DeliveryState, call: DeadlineCall): MaybePromise<unknown> {
   const { config, claim } = state;
   const result = requestClose(config, claim, closedTo(state), call);
-  // Cloudflare Workers cancel what is pending if the client disconnects, and the record must be closed.
+  // Cloudflare Workers would otherwise cancel this call if the client disconnects.
   if (isPromise(result)) state.outliveResponse();
   return result;
 }

@@ -2,10 +2,10 @@ import { andThen, tryThen } from "../lib/maybe-promise.js";
 import type { MaybePromise } from "../store.js";
 
 /**
- * Calls `around` with a function `run`. `run` calls `start`, which runs the handler or stores the delivery, at most
- * once and never after `around` has ended. The result settles once `around` and `start` have settled, and succeeds only
- * if both do. If the result depended on `around` alone, a missing `return` in it would acknowledge an event before the
- * event is handled or stored.
+ * Calls `around` with a function `run`, which calls `start` at most once, and never after `around` has ended. `start`
+ * runs the handler, or stores the delivery in a queue. The result settles once `around` and `start` have settled, and
+ * succeeds only if both do. If the result depended on `around` alone, a missing `return` in it would acknowledge an
+ * event before the event is handled or stored.
  */
 export function surround(
   start: () => unknown,

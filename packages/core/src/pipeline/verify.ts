@@ -38,8 +38,8 @@ const mismatchIn =
     describeKeys(config.secret.known(), config.clock.now(), bytes, signature, config.scheme);
 
 /**
- * Reads the service's unsigned headers, then counts the verified delivery as pending work. Returns an ending if the
- * delivery id is unusable, or if the receiver is draining or full.
+ * Reads the service's unsigned headers, unless there is a scheme, then counts the delivery as pending work. Returns an
+ * ending if the delivery id is unusable, or if the receiver is draining or full.
  */
 export function accept(state: DeliveryState): Ending | undefined {
   const { header, context, config } = state;
