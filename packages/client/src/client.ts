@@ -94,14 +94,17 @@ export interface Client {
       endpoint: WebhookEndpointRequest,
       options?: RequestOptions,
     ) => ResponsePromise<WebhookEndpointWithSecret>;
-    /** Replaces the secret. The new one is returned only here. `rotatingSecrets` keeps both secrets for a receiver. */
+    /**
+     * Replaces the secret. The new one is returned only here. `rotatingSecrets` keeps the old and the new secret for a
+     * receiver.
+     */
     readonly rotateSecret: (
       webhook_endpoint_id: string,
       options?: RotateOptions,
     ) => ResponsePromise<WebhookEndpointWithSecret>;
     /**
-     * Archives the endpoint, which ends all deliveries to it. Resolves with undefined if the response has no
-     * body (A-22).
+     * Archives the endpoint, which ends all deliveries to it. Resolves with undefined if the response has no body
+     * (assumption A-22).
      */
     readonly archive: (
       webhook_endpoint_id: string,

@@ -34,8 +34,8 @@ export interface ClientOptions {
    */
   readonly maxResponseBytes?: number | undefined;
   /**
-   * Called before each attempt, and not awaited. It may add headers such as `traceparent`, but only synchronously, and
-   * sees no API key. Its errors are ignored, so that a request does not depend on tracing.
+   * Called before each attempt, and not awaited. It may add headers such as `traceparent`, but only synchronously. It
+   * does not receive the API key. Its errors are ignored, so that a request does not depend on tracing.
    */
   readonly onRequest?: ((note: RequestNote) => void) | undefined;
   /** Called after each attempt, even one without a response. Its errors are ignored. */
@@ -82,7 +82,7 @@ export interface RotateOptions extends RequestOptions {
 
 /** The last argument of `redeliver`. */
 export interface RedeliverOptions extends RequestOptions {
-  /** The endpoint. Required only if an event has one id for all endpoints (A-27). */
+  /** The endpoint. Required only if the service gives an event the same id for all endpoints (assumption A-27). */
   readonly webhook_endpoint_id?: string | undefined;
 }
 

@@ -42,7 +42,7 @@ export function list<Item>(
   return { pages, [Symbol.asyncIterator]: items };
 }
 
-/** Parses both forms of A-15: a page with a cursor, and an array of all items. */
+/** Parses both forms of a list (assumption A-15): a page with a cursor, and an array of all items. */
 function asPage<Item>(body: unknown): Page<Item> {
   const {
     data,

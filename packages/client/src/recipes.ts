@@ -11,7 +11,7 @@ import type {
 export interface WaitOptions extends RequestOptions {
   /**
    * The status to wait for, a list of statuses, or a function that returns whether the wait is over. A status in the
-   * send's history counts too. Default: `delivered`, `bounced` or `failed`, which are final (A-01).
+   * send's history counts too. Default: `delivered`, `bounced` or `failed`, which are final (assumption A-01).
    */
   readonly until?:
     | SendState

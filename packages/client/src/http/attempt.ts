@@ -51,8 +51,8 @@ export async function makeAttempt(
     const decoder = new TextDecoder();
     let text = "";
     let left = maxResponseBytes;
-    // Calls `text` if there is no `body`, as in a polyfill, or if a wrapper of `fetch` has read the body: iteration
-    // would find nothing, whereas `text` throws. A mock's body may consist of strings.
+    // Calls `text` if there is no `body`, as in a polyfill, or if a wrapper of `fetch` has read the body, because
+    // iteration would then find nothing, whereas `text` throws. A mock's body may consist of strings.
     const body: AsyncIterable<Uint8Array | string> | readonly string[] = (!response.bodyUsed &&
       response.body) || [await response.text()];
     for await (const chunk of body) {

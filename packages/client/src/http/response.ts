@@ -65,8 +65,8 @@ export const requestIdOf = (headers: Headers): string | undefined =>
   headers.get("x-request-id") ?? undefined;
 
 /**
- * Parses JSON. Replaces each text whose name contains `secret` with a MaskedSecret. Returns undefined if the text is
- * not JSON.
+ * Parses JSON. Replaces the text of each member whose name contains `secret` with a MaskedSecret. Returns undefined if
+ * the text is not JSON.
  */
 function parsed(text: string): unknown {
   try {

@@ -32,8 +32,8 @@ export function mayRetry({ facts, isLost }: Failure, isRepeatable: boolean): boo
 /**
  * Returns the pause that the service requests, in milliseconds, or undefined if it requests none. Reads `Retry-After`,
  * in seconds or as a date (RFC 9110, section 10.2.3). With status 429 and no valid `Retry-After`, reads
- * `X-RateLimit-Reset` (A-16). A date is relative to the response's `Date`, or to `now` without one. The pause is at
- * most the longest delay that a timer supports.
+ * `X-RateLimit-Reset` (assumption A-16). A date is relative to the response's `Date`, or to `now` without one. The
+ * pause is at most the longest delay that a timer supports.
  */
 export function retryAfterMs(status: number, headers: Headers, now: number): number | undefined {
   const requested = requestedMs(status, headers, now);

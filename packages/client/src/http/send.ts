@@ -79,7 +79,7 @@ async function tryOnce(
   const noted = new Headers({ accept: "application/json" });
   if (body) noted.set("content-type", "application/json");
   void quietly(() => onRequest({ ...note, headers: noted }));
-  // Adds the keys to a copy, because a hook may keep its headers.
+  // Adds the API key and the idempotency key to a copy, because a hook may keep the headers that it received.
   const headers = new Headers(noted);
   headers.set("authorization", `Bearer ${apiKey}`);
   if (idempotencyKey) headers.set("idempotency-key", idempotencyKey);
