@@ -1,19 +1,19 @@
 import type { EventPayloadMap } from "@octokit/webhooks-types";
 import { eventTypes, type SchemasOf } from "@svc-webhooks/core";
 
-/** Adds the routed type to a payload: the event's name, and its action if it has one. */
+/** Adds to a payload the type that `github()` gives its event: the event's name, and its action if it has one. */
 type Routed<Name extends string, Payload> = Payload extends {
   readonly action: infer Action extends string;
 }
   ? Payload & { readonly type: `${Name}.${Action}` }
   : Payload & { readonly type: Name };
 
-/** GitHub's events, with the types that `github()` routes, such as `issues.opened`. */
+/** GitHub's events, with the types that `github()` gives them, such as `issues.opened`. */
 export type GithubEvent = {
   [Name in keyof EventPayloadMap]: Routed<Name, EventPayloadMap[Name]>;
 }[keyof EventPayloadMap];
 
-/** GitHub's events by their routed types. */
+/** GitHub's events by these types. */
 export type GithubEvents = { readonly [Event in GithubEvent as Event["type"]]: Event };
 
 /**

@@ -62,9 +62,10 @@ const ed25519 = {
 
 /**
  * Returns the scheme of Standard Webhooks 1.0.0, which Svix, Resend, Clerk, OpenAI, Polar and others use.
- * `webhook-signature: v1,<base64>` is the HMAC-SHA256 or Ed25519 signature of `webhook-id`, a dot, `webhook-timestamp`,
- * a dot and the body. During a rotation, there is one signature for each secret, separated by spaces. The delivery id
- * is the signed `webhook-id`; the type is the body's `type`. Each attempt is signed with its own time.
+ * `webhook-signature` is `v1,` and the base64 of the HMAC-SHA256, or `v1a,` and the base64 of the Ed25519 signature, of
+ * `webhook-id`, a dot, `webhook-timestamp`, a dot and the body. During a rotation, there is one signature for each
+ * secret, separated by spaces. The delivery id is the signed `webhook-id`; the type is the body's `type`. Each attempt
+ * is signed with its own time.
  *
  * The secret is `whsec_` and the base64 of the HMAC key or, with `algorithm: "ed25519"`, `whpk_` and the base64 of the
  * public key. It can also be the bytes of the key.

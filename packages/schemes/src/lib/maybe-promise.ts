@@ -1,7 +1,7 @@
 import type { MaybePromise } from "@svc-webhooks/core";
 
 /**
- * Calls `use` with `value`, or with its result if it is a promise. Checks for `then`, because edge runtimes have
+ * Calls `use` with `value` or, if that is a promise, with its result. Checks for `then`, because edge runtimes have
  * several `Promise` classes.
  */
 export const andThen = <T, R>(

@@ -24,7 +24,8 @@ export const pairInspector =
       lookup(header),
       { ...form, part: /^[^\s=]+=\S+$/, read: hexDigest },
       (signatures, times) => {
-        // Joins several times with commas, so that they are not digits and are refused.
+        // If the header has more than one time, joins the times with commas: the text is then not digits, and is
+        // refused.
         const seconds = times.join();
         const claim = { before: seconds + between, signatures };
         return timeProblem(header, seconds, receivedAt, toleranceMs) ?? { claim };

@@ -17,7 +17,7 @@ export interface ListForm<Signature> {
    * skipped.
    */
   readonly version: string;
-  /** The text before the signed time, if the list has it. */
+  /** The text before the signed time, if the list contains that time. */
   readonly time?: string;
   /** Returns undefined for a text that is not a signature. */
   readonly read: (text: string) => Signature | undefined;

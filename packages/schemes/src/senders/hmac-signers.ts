@@ -16,8 +16,8 @@ async function hexHmac(key: Uint8Array, before: string, body: Body, hash = "SHA-
 const toBase64Text = (hex: string) => toBase64(fromHex(hex) ?? new Uint8Array());
 
 /**
- * Returns the bytes of a decoded secret, or no bytes if it could not be decoded, because WebCrypto then refuses the
- * empty key.
+ * Returns the bytes of a decoded secret. Returns no bytes if it could not be decoded, so that signing fails: WebCrypto
+ * refuses an empty key.
  */
 const decoded = (bytes: Uint8Array | undefined) => bytes ?? new Uint8Array();
 

@@ -49,7 +49,7 @@ export function splitAtSignature(value: string, prefix: string): readonly [strin
   return [value.slice(0, start), value.slice(start)];
 }
 
-/** The secrets of both sides. For HMAC, they are the same. */
+/** The secrets of the receiver and of the sender. For HMAC, they are the same. */
 export interface TestKeys {
   /** The receiver's option `secret`, for verification. */
   readonly secret: string;
@@ -97,7 +97,10 @@ export interface Sender {
   readonly isTimed: boolean;
   /** The field of the body with the signed time, in milliseconds. Undefined if the time is in a header or absent. */
   readonly timeField?: string;
-  /** Whether a delivery with another id is refused, because the id is signed or is the hash of the signed body. */
+  /**
+   * Whether a captured delivery is refused if its id is changed, because the id is signed or is the hash of the signed
+   * body.
+   */
   readonly signsId: boolean;
   /** Whether a body is a list of events. */
   readonly sendsLists?: true;

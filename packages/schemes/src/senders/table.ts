@@ -33,7 +33,7 @@ function parted(type: string): { readonly name: string; readonly action: string 
 
 const isoTime = (at: number) => new Date(at).toISOString();
 
-/** A sender without its name, and without the header of its form, which is the first of its scheme's. */
+/** A sender without its name, and without the header of its form, which is the first of its scheme's `headers`. */
 type Row = Omit<Sender, "name" | "form"> & { readonly form: Omit<SignatureForm, "header"> };
 
 /** Returns the members that all senders of Standard Webhooks share. */
