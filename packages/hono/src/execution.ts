@@ -1,6 +1,6 @@
 import type { Context } from "hono";
 
-/** The bindings of @hono/node-server 1.x and 2.x: an IncomingMessage or an Http2ServerRequest. */
+/** The bindings of @hono/node-server 1.x and 2.x: `incoming` is an IncomingMessage or an Http2ServerRequest. */
 interface NodeBindings {
   readonly incoming?: { readonly httpVersion?: unknown };
 }

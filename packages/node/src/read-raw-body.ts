@@ -14,7 +14,7 @@ interface TouchedRequest extends IncomingMessage {
   readonly aborted: boolean;
 }
 
-/** A stream read in progress. */
+/** A read of a request's stream, while it is in progress. */
 export interface Reading {
   /**
    * Releases the bytes read so far and rejects the read with `aborted`. Set once reading has started; has no effect
@@ -79,7 +79,8 @@ export function readBody(
   const { body, rawBody, aborted }: TouchedRequest = request;
   if (isBytes(body)) return body;
   if (isBytes(rawBody)) return rawBody;
-  // Checks the stream, because `body` proves nothing: Express 4 parsers leave `{}` on streams they never read.
+  // Checks the stream, because `body` proves nothing: the parsers of Express 4 set it to `{}` even if they do not read
+  // the stream.
   if (request.readableDidRead) throw new BodyError("body_unavailable", whyConsumed(body, rawBody));
   // The stream ended without data: there was no body.
   if (request.readableEnded) return new Uint8Array();
@@ -119,7 +120,7 @@ function readStream(
         return;
       }
       joined ??= joinChunks(limit, settle);
-      // The body is longer than it declared.
+      // The body is longer than its Content-Length.
       if (whole) joined.take(whole);
       whole = undefined;
       joined.take(chunk);
@@ -132,7 +133,8 @@ function readStream(
       else (joined ?? joinChunks(limit, settle)).end();
     };
     reading.stop = abort;
-    // Checked now, because a listener added with `once` is removed before its chunk arrives here.
+    // Other listeners of `data` are counted now, because one added with `once` is removed before its chunk arrives
+    // here.
     if (request.listenerCount("data")) joined = joinChunks(limit, settle);
     // `once` would create a wrapper for each listener, and is not needed: no listener has an effect after the end.
     request.on("data", take);
@@ -144,7 +146,10 @@ function readStream(
   });
 }
 
-/** The unused bytes that a chunk may keep in memory with it: chunks are views of read buffers of up to 64 KiB. */
+/**
+ * The maximum number of bytes that a chunk may keep in memory beyond its own: chunks are views of read buffers of up to
+ * 64 KiB.
+ */
 const mostUnused = 8_192;
 
 /** Returns whether a chunk is a whole body that nothing else can change and that keeps little else in memory. */
@@ -168,9 +173,9 @@ interface ChunkReader {
 }
 
 /**
- * Joins chunks with raw-body, which reads a guard instead of the request. Without the guard, raw-body would keep every
- * chunk in a list (1,000,000 one-byte chunks took 400 MiB), throw in its `end` listener if a chunk was text, and never
- * settle if the request was closed early.
+ * Joins chunks with raw-body, which reads a guard, a minimal stream, instead of the request. Without the guard,
+ * raw-body would keep every chunk in a list (1,000,000 one-byte chunks took 400 MiB), throw in its `end` listener if a
+ * chunk was text, and never settle if the request was closed early.
  */
 function joinChunks(
   limit: number,

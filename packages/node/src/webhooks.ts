@@ -92,7 +92,7 @@ interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly reading: Reading;
-  /** Whether other code had sent the headers of the response before. */
+  /** Whether other code had sent the headers of the response before the receiver was called. */
   readonly isBegun: boolean;
 }
 
@@ -104,9 +104,9 @@ async function rejected(): Promise<never> {
 type DirectReceive = (delivery: Delivery) => MaybePromise<Outcome>;
 
 /**
- * Returns the function that receives deliveries: that of the core which returns an outcome without a promise if the
- * delivery waits for nothing, otherwise `receive`. Only the core's own `receive` has that function, so that a function
- * that wraps `receive` is not bypassed.
+ * Returns the variant of `receive` that returns an outcome without a promise if the delivery waits for nothing or, if
+ * there is no variant, `receive` itself. Only the core's own `receive` has the variant, so that a function that wraps
+ * `receive` is not bypassed.
  */
 function directReceive(receiver: Pick<Receiver, "receive">): DirectReceive {
   const { [Symbol.for("svc-webhooks.direct")]: direct } = receiver.receive as unknown as {
@@ -139,7 +139,8 @@ function respond(exchange: Exchange, outcome: Outcome): void {
 }
 
 /**
- * Destroys a response that middleware has patched or begun, because the sender would otherwise wait forever.
+ * Reports an error, for example of middleware that has patched the response, and destroys the response, because the
+ * sender would otherwise wait forever.
  */
 function giveUp({ response }: Exchange, error: unknown): void {
   report(error);
@@ -173,10 +174,10 @@ function send({ request, response, isBegun }: Exchange, outcome: Outcome, isLate
 const kept = new Map<OutcomeCode, Answer>();
 const keptCodes = new Set<OutcomeCode>(["processed", "duplicate", "ignored", "enqueued"]);
 
-/** Returns the answer to an outcome, with its length. */
+/** Returns the answer to an outcome, with a `Content-Length`. */
 function framed(outcome: Outcome): Answer {
   const { code, status, retryAfterMs, reply } = outcome;
-  // A wrapped receiver may change any part of an outcome.
+  // A receiver that wraps another may change any part of an outcome.
   const isKept = keptCodes.has(code) && retryAfterMs === undefined && reply === undefined;
   const known = isKept ? kept.get(code) : undefined;
   if (known?.status === status) return known;
