@@ -99,7 +99,8 @@ export type EventFor<Events, Key extends string, Keys extends string = Key> = [
 export type ListedIn<Events> = OutputOf<Events[TypeOf<Events>]>;
 
 /**
- * Returns whether an event has this type, and narrows the type of the event, even in a union with {@link UnknownEvent}.
+ * Returns whether the `type` of an event is this one, and narrows the event's TypeScript type, even if that is a union
+ * with {@link UnknownEvent}.
  *
  * @example
  * ```ts
@@ -148,7 +149,7 @@ type OfType<Event, Type> = [Extract<Event, { readonly type: Type }>] extends [ne
 export const fields = (object: object | null | undefined): Fields => (object ?? {}) as Fields;
 
 /**
- * Returns a schema that validates nothing, to give an event a type without a validator.
+ * Returns a schema that validates nothing, to give an event a TypeScript type without a validator.
  *
  * @example
  * ```ts

@@ -100,5 +100,5 @@ interface UnclaimedRun {
   readonly fence?: undefined;
 }
 
-/** The facts of the delivery and the run that a handler receives. */
+/** The facts of a delivery and its run, as a handler receives them. */
 export type DeliveryContext = ContextFields & (ClaimedRun | UnclaimedRun);

@@ -195,10 +195,10 @@ export interface CommonOptions {
 
   /**
    * Receives lines with a text and fields: why a request was refused, what failed, which types have no handler. Lines
-   * about the same cause are written at most once a minute, except those about failed handlers, parked events and
-   * processed deliveries. Duplicates, further deliveries of parked events, aborted requests and methods other than POST
-   * are not logged. `onHandlerError` and `onInternalError` replace the lines about their errors, and `log` replaces the
-   * logger. Default `console`. Errors: `invalid_option`.
+   * about the same cause are written at most once a minute, except those about failed handlers, parked events, and
+   * processed or enqueued deliveries. Duplicates, further deliveries of parked events, aborted requests and methods
+   * other than POST are not logged. `onHandlerError` and `onInternalError` replace the lines about their errors, and
+   * `log` replaces the logger. Default `console`. Errors: `invalid_option`.
    */
   readonly logger?: Logger | undefined;
 

@@ -175,7 +175,7 @@ export const stateOf = (record: StoredRecord, now: number): RecordState | undefi
       ? "failed"
       : record.state;
 
-/** Returns the error for a reply of another form. `call` is `"a claim"` or `"a peek"`. */
+/** Returns the error for a reply that does not have the expected form. `call` is `"a claim"` or `"a peek"`. */
 type Unexpected = (call: string, reply: string) => Error;
 
 /**

@@ -106,7 +106,7 @@ function readStream(
       isOpen = false;
       whole = joined = undefined;
       if (bytes) return resolve(bytes);
-      // The rest is read and discarded; otherwise the connection could not be reused.
+      // The rest of the body is read and discarded; otherwise the connection could not be reused.
       request.off("data", take);
       reject(error);
     };

@@ -28,8 +28,8 @@ export interface NodeOptions {
 }
 
 /**
- * Mounts a receiver in `node:http`: `createServer(webhooks(receiver))`. It responds to every request it receives, so
- * mount it behind your routing.
+ * Mounts a receiver in `node:http`: `createServer(webhooks(receiver))`. The receiver responds to every request that
+ * reaches it, so mount it behind your routing.
  *
  * On HTTP/1, the connection is closed if a body does not arrive in time (`body_timeout`). On HTTP/2, the stream of any
  * unfinished body is closed (`NO_ERROR`) as soon as the response has been sent.
@@ -66,7 +66,8 @@ export function webhooks(
     const reading: Reading = {};
     // Reads `headers` only once, because each read calls a getter.
     const { headers } = request;
-    // Checked now, because middleware that begins the response later, for example after a timeout, ends it too.
+    // Read before the receiver is called, because middleware that begins the response later, for example after a
+    // timeout, also ends the response.
     const isBegun = response.headersSent;
     const exchange: Exchange = { request, response, reading, isBegun };
     try {

@@ -60,7 +60,7 @@ export async function redeliverFailed(
           await onProgress?.({ ...counts, event, ...(error && { error }) });
         }
       } catch (error) {
-        // Makes the other lanes stop too.
+        // Makes the concurrent calls of `work` stop too.
         isEnded = true;
         events.length = 0;
         throw error;

@@ -22,9 +22,9 @@ export interface Inbox {
    */
   (): Handler<unknown>;
   /**
-   * Wraps each call that stores a delivery, for telemetry: `telemetry({ inbox })` of `@svc-webhooks/otel` sets it. It
-   * must call `store` and return its result. Unless both `store` and `around` succeed, the delivery ends as
-   * `queue_unavailable`. The text that it passes to `store` becomes `InboxJob.trace`. Default: none.
+   * Wraps each call that stores a delivery, for telemetry: `telemetry({ inbox })` of `@svc-webhooks/otel` sets this
+   * function. It must call `store` and return its result. The text that it passes to `store` becomes `InboxJob.trace`.
+   * Unless both `store` and `around` succeed, the delivery ends as `queue_unavailable`. Default: none.
    */
   around?: ((store: (trace?: string) => unknown, context: EnqueueContext) => unknown) | undefined;
 }

@@ -9,15 +9,18 @@ export interface RetryOptions {
   /** The number of attempts before an event becomes a dead letter, 1 … 1,000. Default 20. */
   readonly limit?: number | undefined;
   /**
-   * The longest delay after the first attempt, in milliseconds, 1 … 86,400,000. Default 1,000, or the engine's minimum
-   * if more.
+   * The longest delay after the first attempt, in milliseconds, 1 … 86,400,000. Default 1,000, or the minimum of the
+   * queue's engine if more.
    */
   readonly firstMs?: number | undefined;
   /** The longest delay, in milliseconds, `firstMs` … 86,400,000. Default: 600,000 (10 min), or `firstMs` if more. */
   readonly mostMs?: number | undefined;
 }
 
-/** The limits that an engine sets for {@link RetryOptions}, if they are narrower than those stated there. */
+/**
+ * The limits that a queue's engine, such as pg-boss, sets for {@link RetryOptions}, if they are narrower than those
+ * stated there.
+ */
 export interface RetryLimits {
   /** The maximum of `limit`. Default 1,000. */
   readonly attempts?: number | undefined;

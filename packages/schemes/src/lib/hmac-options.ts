@@ -63,7 +63,7 @@ export interface HmacOptions extends TimedOptions {
    */
   readonly handshake?:
     ((body: SignedBody, sign: (text: string) => MaybePromise<string>) => unknown) | undefined;
-  /** The `handlerTimeoutMs` of a receiver that does not set this option, in milliseconds. Default 10,000. */
+  /** The default of the receiver's option `handlerTimeoutMs`, in milliseconds. Default 10,000. */
   readonly handlerTimeoutMs?: number | undefined;
 }
 

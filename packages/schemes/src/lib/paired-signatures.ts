@@ -10,7 +10,7 @@ export interface PairForm {
   readonly separator: string;
   /** The text before the time. */
   readonly time: string;
-  /** The text before the signatures that are compared. Other parts are skipped. */
+  /** The text before each signature that is compared. Other parts, except the time, are skipped. */
   readonly version: string;
   /** The text between the time and the body in the signed message. */
   readonly between: string;
