@@ -49,8 +49,8 @@ export interface RotatingSecrets {
    *
    * A receiver refuses deliveries signed with the new secret until `rotate` has received that secret. If the service
    * does not try again after a 401, call `webhookEvents.redeliverFailed` afterwards. A rotation whose response is lost
-   * is repeated within its deadline. If `rotate` rejects with a ConnectionError, ServerError, AbortedError or
-   * InvalidResponseError even so, call it again soon: the service may sign with a secret that was never received.
+   * is repeated within its deadline. If `rotate` still rejects with a ConnectionError, ServerError, AbortedError or
+   * InvalidResponseError, call it again soon: the service may sign with a secret that was never received.
    *
    * @throws the errors of `webhookEndpoints.rotateSecret` and `save`
    */

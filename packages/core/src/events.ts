@@ -99,8 +99,8 @@ export type EventFor<Events, Key extends string, Keys extends string = Key> = [
 export type ListedIn<Events> = OutputOf<Events[TypeOf<Events>]>;
 
 /**
- * Returns whether the `type` of an event is this one, and narrows the event's TypeScript type, even if that is a union
- * with {@link UnknownEvent}.
+ * Returns whether an event has the given `type`, and narrows the event's TypeScript type, even if that is a union with
+ * {@link UnknownEvent}.
  *
  * @example
  * ```ts

@@ -275,14 +275,14 @@ function rethrow(error: unknown): never {
 /**
  * Compares the deliveries that a sender lists with a receiver's records: finds deliveries that were never handled
  * although the receiver reported no error, and requests them again with `redeliver`. Reads the list once, holds at most
- * 1,000 deliveries in memory, and makes one store call (with `queued`, up to two) for each 1,000. Deliveries created
- * meanwhile are not judged.
+ * 1,000 deliveries in memory, and makes one store call (with `queued`, up to two) for each 1,000. Deliveries that are
+ * created during the comparison are not judged.
  *
  * @throws ConfigError `invalid_option`, `unknown_option` (as rejections)
  * @throws WebhookError `not_newest_first`: a delivery is newer than the one before it, and the list does not repeat
- *   deliveries; `unreadable_list`: a delivery lacks an id, a status or a valid time; `clock_behind`: a delivery was created
- *   more than a day after `clock`; `missing_body`: the receiver's `dedupeBy` is `"event"` or `"body"`, and `map`
- *   returned no body (as rejections). Earlier deliveries may have been requested already
+ *   deliveries; `unreadable_list`: a delivery lacks an id, a status or a valid time; `clock_behind`: a delivery was
+ *   created more than a day after the time of `clock`; `missing_body`: the receiver's `dedupeBy` is `"event"` or
+ *   `"body"`, and `map` returned no body (as rejections). Earlier deliveries may have been requested already
  * @throws the error of the list, `peek`, `map`, `queued` or `onProgress` (as a rejection)
  *
  * @example
@@ -333,7 +333,7 @@ export async function reconcile<Item = ServiceDelivery>(
   const recent = new Set<string>();
   /**
    * The id of the first delivery that is newer than the one before it. Either the list is in the wrong order, or it
-   * repeats more deliveries than `recent` holds; a repetition ends with a delivery in `recent`.
+   * repeats more deliveries than `recent` holds. If it repeats them, a delivery in `recent` follows.
    */
   let repeated: string | undefined;
   for await (const item of list) {
@@ -386,8 +386,8 @@ function comparing<Item>(
   let requests = redeliver ? maxRedeliver : 0;
 
   /**
-   * Counts each delivery by the state of its record. Returns those without a record, and the acknowledged ones whose
-   * run has failed.
+   * Counts deliveries by the state of their record. Returns, without counting them, the deliveries without a record and
+   * the acknowledged ones whose run has failed.
    */
   const unsettled = async (batch: readonly Listed<Item>[]) => {
     const states = batch.length > 0 ? await receiver.peek(batch).catch(rethrow) : [];

@@ -4,7 +4,8 @@ import type { DeliveryFacts, OutcomeCode } from "./outcome.js";
 export type Stage = "admit" | "verify" | "decode" | "route" | "claim" | "run";
 
 /**
- * The milliseconds spent in each stage that was reached; `enqueueMs`: those that a queue took to store the delivery.
+ * The milliseconds spent in each stage that was reached; `enqueueMs`: the milliseconds that a queue took to store the
+ * delivery.
  */
 export type StageTimes = Partial<Record<`${Stage}Ms` | "enqueueMs", number>>;
 

@@ -68,8 +68,8 @@ export interface Scheme<Claim = any> {
   readonly identify: (request: VerifiedRequest<Claim>) => MaybePromise<Identified>;
 
   /**
-   * The default of the option `eventType`. Default: that of receivers without a scheme. If `forget` or `peek` gets no
-   * headers, `header` returns `""`.
+   * The default of the option `eventType`. Default: that of receivers without a scheme. If `forget` or `peek` receives
+   * no headers, `header` returns `""`.
    */
   readonly eventType?:
     ((body: SignedBody, bytes: Uint8Array, header: HeaderLookup) => string | undefined) | undefined;

@@ -14,11 +14,11 @@ const fix =
  * Mounts a receiver in Hono: `app.post("/webhooks", webhooks(receiver))`. The handler responds to every request and
  * never calls `next()`.
  *
- * If bindings are available only per request, pass a function: `webhooks((c) => createReceiver({ secret: c.env.SECRET,
- * … }))`. It is called once, synchronously, on the first POST without compression whose `X-SVC-Signature`, if any, is
- * well-formed, and the receiver that it returns is reused. If it throws, the outcome is `misconfigured`, the body stays
- * unread, and the next such delivery calls the function again. Other requests are rejected, and the function is not
- * called.
+ * If bindings are available only per request, as on Cloudflare Workers, pass a function: `webhooks((c) =>
+ * createReceiver({ secret: c.env.SECRET, … }))`. It is called once, synchronously, on the first POST without
+ * compression whose `X-SVC-Signature`, if any, is well-formed, and the receiver that it returns is reused. If it
+ * throws, the outcome is `misconfigured`, the body stays unread, and the next such delivery calls the function again.
+ * Other requests are rejected, and the function is not called.
  *
  * @throws ConfigError `invalid_option` if `source` is neither a receiver nor a function
  *

@@ -55,6 +55,7 @@ function waitUntil(work: Promise<unknown>): void {
   try {
     server.after(work);
   } catch {
-    // `after` throws outside a Next.js server, for example in a test. There, nothing suspends the work anyway.
+    // `after` throws outside a Next.js server, for example in a test. There, no platform suspends the process after the
+    // response.
   }
 }

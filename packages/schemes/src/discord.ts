@@ -19,8 +19,8 @@ const signatureOf = (text: string) => (text.length === 128 ? fromHex(text) : und
 /**
  * Returns the scheme of Discord's webhook events, not its interactions. `X-Signature-Ed25519: <hex>` is the Ed25519
  * signature of the time in `X-Signature-Timestamp` and the body. The type is `event.type`, such as
- * `APPLICATION_AUTHORIZED`. There are no ids, so the delivery id is the SHA-256 of the body. A PING ends as
- * `handshake`. Discord tests endpoints with wrong signatures; the receiver responds 401, as required.
+ * `APPLICATION_AUTHORIZED`. A delivery has no id of its own, so the delivery id is the SHA-256 of the body. A PING ends
+ * as `handshake`. Discord tests endpoints with wrong signatures; the receiver responds 401, as required.
  *
  * The secret is the application's public key in hex digits.
  *

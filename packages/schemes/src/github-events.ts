@@ -13,7 +13,7 @@ export type GithubEvent = {
   [Name in keyof EventPayloadMap]: Routed<Name, EventPayloadMap[Name]>;
 }[keyof EventPayloadMap];
 
-/** GitHub's events by these types. */
+/** GitHub's events by the types that `github()` gives them. */
 export type GithubEvents = { readonly [Event in GithubEvent as Event["type"]]: Event };
 
 /**

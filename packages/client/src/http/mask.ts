@@ -24,7 +24,7 @@ export const maskedHeaders = (headers: Headers, apiKey: string): Headers =>
 
 /**
  * Copies an error's name, message, code and up to four nested causes, with the API key and signing secrets masked.
- * Omits other properties, because those of HTTP clients may contain the complete request.
+ * Omits other properties, because HTTP clients may put the complete request into them.
  */
 export function plainError(error: unknown, apiKey: string, depth = 0): Error {
   const { name, message, code, cause } = Object(error) as Partial<

@@ -68,8 +68,8 @@ const countEveryMs = 200;
  * For queues: runs dead letters again, one after another, at the rate in `options`, until none is left, `limit` is
  * reached, `stopAfter` jobs have failed again, or `signal` is aborted.
  *
- * @param letters returns the dead letters of this type that exist at the start, oldest first; without those that die
- *   again after their release
+ * @param letters returns the dead letters of a type (undefined: of all types) that exist when it is called, oldest
+ *   first, without those that die again after their release
  * @param countFailed returns how many of the released jobs have failed again
  * @throws ConfigError (as a rejection) `invalid_option`, `unknown_option`
  *

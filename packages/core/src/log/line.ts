@@ -16,13 +16,13 @@ export interface Line {
   /** The likely cause and the fix. Printed unescaped, so it must not contain text from outside the application. */
   readonly advice?: string | undefined;
   readonly facts?: Partial<DeliveryFacts>;
-  /** The error, printed after the message with its stack and causes. */
+  /** The error. Its stack and its causes are printed after the message. */
   readonly error?: unknown;
 }
 
 /**
- * Prints the line that `make` returns. With a key, it makes and prints at most one line per key and minute; without
- * a key, every line.
+ * Prints the line that `make` returns. Of the lines with the same key, at most one per minute is made and printed. A
+ * line without a key is always printed.
  */
 export type Print = (code: string, key: string | undefined, make: () => Omit<Line, "code">) => void;
 
@@ -111,8 +111,8 @@ function describeFully(error: unknown, depth = 3): string {
   const { stack, cause, errors } = Object(error) as Partial<AggregateError>;
   const whole = typeof stack === "string" ? stack : message;
   const lines = whole.replace(message, () => printable(message)).split("\n");
-  // A stack may contain more external text than the message, so its lines are indented: the receiver's own lines
-  // never begin with a space.
+  // A stack may contain more external text than the message, so its lines are indented. They then cannot imitate the
+  // receiver's own lines, which never begin with a space.
   const text = lines.slice(0, 50).map(printable).join("\n  ");
   const causes = [cause, ...(Array.isArray(errors) ? errors.slice(0, 10) : [])].filter(Boolean);
   if (!depth) return text;

@@ -33,7 +33,7 @@ export class DeliveryState {
   // Set by `drive`.
   /** The index of the stage that runs. */
   stageIndex: number = -1;
-  /** Receives the outcome if `drive` returned before it was known. */
+  /** Called with the outcome, if `drive` returned before the outcome was known. */
   onOutcome: ((outcome: Outcome) => void) | undefined;
 
   // Set by `respond`.
@@ -87,7 +87,7 @@ export class DeliveryState {
   readonly #pending: PendingWork;
   /** The options of `receive` or `resume`. */
   readonly options: ResumeOptions | undefined;
-  // The context shares this list. Handlers can replace the context's reference, but not this one.
+  // The context has the same list. A handler can replace the context's reference to it, but not this one.
   readonly #warnings: Warning[];
   readonly #work: Work;
   readonly #times: StageTimes | undefined;

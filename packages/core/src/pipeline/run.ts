@@ -13,7 +13,8 @@ import { Lease } from "./lease.js";
 /**
  * Stage 6: runs the handler, then completes or releases the claim. After `handlerTimeoutMs`, the sender receives its
  * response, but the run keeps its lease until the handler settles or `maxRunMs` have passed: JavaScript cannot stop a
- * handler, and no other run may start meanwhile. No field holds the state of a run; its functions are its states:
+ * handler, and no other run may start while it is pending. No field holds the state of a run; its functions are its
+ * states:
  *
  * - **running** (`startHandler`): the handler is pending. It settles → closing. `handlerTimeoutMs` have passed →
  *   responded.
@@ -82,7 +83,7 @@ async function endingOf(state: DeliveryState, error: unknown): Promise<Ending> {
   return endWith("handler_failed", undefined, retryAfterMs);
 }
 
-/** Completes the claim of a processed event, and releases any other. */
+/** Completes the claim if the event was processed, otherwise releases it. */
 function close(state: DeliveryState, ending: Ending): StepResult {
   const { config, claim } = state;
   state.lease?.stop();

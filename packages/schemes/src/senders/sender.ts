@@ -65,7 +65,7 @@ export interface BodyValues {
   readonly at: number;
 }
 
-/** A known sender: how it signs, and what its deliveries look like. Receivers do not need it. */
+/** Describes how a known sender signs, and the form of its deliveries. Receivers do not need this description. */
 export interface Sender {
   readonly name: SenderName | "service";
   /** The sender's name in texts for people, such as `"Standard Webhooks (Ed25519)"`. */

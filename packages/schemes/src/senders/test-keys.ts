@@ -5,7 +5,9 @@ import type { Sender, TestKeys } from "./sender.js";
 
 const random = (length: number) => crypto.getRandomValues(new Uint8Array(length));
 
-/** Returns a function that generates one random secret for both sides: a prefix, then bytes in hex digits or base64. */
+/**
+ * Returns a function that generates one random secret for receiver and sender: a prefix, then bytes in hex or base64.
+ */
 export const sharedSecret =
   (
     prefix: string,
