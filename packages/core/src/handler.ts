@@ -5,8 +5,8 @@ import type { DeliveryFacts } from "./outcome.js";
 /**
  * Your code for one event. If it returns or resolves, the event is recorded as processed, and duplicates do not run it
  * again. If it throws or rejects, the response is 500, and the next attempt, by the sender or by a queue, calls it
- * again. Throw `RetryError` to choose when, or `PermanentError` if the event can never succeed. A handler may start
- * more than once for one event, so make it idempotent (`context.idempotencyKey`).
+ * again. Throw `RetryError` to choose the time of that attempt, or `PermanentError` if the event can never succeed. A
+ * handler may start more than once for one event, so make it idempotent (`context.idempotencyKey`).
  */
 export type Handler<Event = AnyEvent> = (
   this: void,

@@ -27,7 +27,10 @@ export interface Scheme<Claim = any> {
   /** The form of the header with the signature, for log lines, such as `"sha256=<64 hex digits>"`. */
   readonly form: string;
 
-  /** A risk of this sender that the application must know about. Each receiver logs it once, when it is built. */
+  /**
+   * A risk of this sender that the application must know about. Logged once by each receiver, when the receiver is
+   * built.
+   */
   readonly notice?: string | undefined;
 
   /**

@@ -11,7 +11,7 @@ const headerOf = ({ req }: Context, name: string) =>
 
 /**
  * Calls `make` for the first request that may be a delivery and reuses the receiver that it returns. Until then, a
- * stand-in rejects requests that no receiver accepts, and reports an error from `make` as `misconfigured`.
+ * stand-in receiver rejects requests that no receiver accepts, and reports an error from `make` as `misconfigured`.
  */
 export function builtOnDemand(make: (c: Context) => unknown): (c: Context) => Receives {
   let receiver: Receives | undefined;

@@ -15,8 +15,8 @@ export type RouteHandlers = Readonly<
 
 /**
  * Mounts a receiver in the App Router, on the Node and the edge runtime: `export const { POST } = webhooks(receiver)`
- * in a `route.ts`. Next.js itself responds to methods that are not exported: 405, or 204 for OPTIONS. Export them too
- * to send the receiver's response.
+ * in a `route.ts`. Next.js itself responds to methods that are not exported: 405, or 204 for OPTIONS. To send the
+ * receiver's response instead, export these methods too.
  *
  * @throws ConfigError `invalid_option` if `receiver` is not a receiver
  *

@@ -12,8 +12,8 @@ const fixes = {
 };
 
 /**
- * Returns the fix for the framework that called the handler, or undefined if the stack does not show one of those
- * above. Reads the stack, because NestJS 12 and Fastify 5 leave no trace on the request. The stack does not show the
+ * Returns the fix for the framework that called the handler, or undefined if the stack shows neither NestJS nor
+ * Fastify. Reads the stack, because NestJS 12 and Fastify 5 leave no trace on the request. The stack does not show the
  * framework if a bundler moved its code.
  */
 export function frameworkFix(): string | undefined {

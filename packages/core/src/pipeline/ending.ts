@@ -21,8 +21,8 @@ export const waiting: unique symbol = /* @__PURE__ */ Symbol("waiting");
 export type StepResult = Ending | undefined | typeof waiting;
 
 /**
- * @param retryAfterMs the time until the next attempt, in milliseconds. A value of another type means 5 s for a 503,
- *   and no `Retry-After` otherwise
+ * @param retryAfterMs the time until the next attempt, in milliseconds. If it is not a number, `Retry-After` is 5 s for
+ *   a 503, and absent for any other status
  */
 export function endWith(code: OutcomeCode, hint?: Hint, retryAfterMs?: unknown): Ending {
   const status = statuses[code];
