@@ -145,7 +145,7 @@ function assertPlan(plan: FaultPlan): void {
     for (const [call, fault] of Object.entries(faults)) {
       const option = `plan.${method}[${call}]`;
       const isCall = call === "*" || /^[1-9]\d*$/.test(call);
-      assertThat(isCall, option, 'must have the number of a call, from 1, or "*" as its key');
+      assertThat(isCall, option, 'does not name a call. Use the number of a call, from 1, or "*"');
       assertFault(fault, option);
     }
   }

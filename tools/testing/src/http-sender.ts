@@ -100,7 +100,7 @@ export class HttpSender {
     const outgoing = this.open(sending);
     // Allows twice `patienceMs` for the whole request, because the caller decides when the rest of the body follows.
     const reply = this.replyTo(outgoing, { extraMs: this.#patienceMs });
-    // Prevents an unhandled rejection: after `hangUp`, `reply` rejects, and the caller may not await it.
+    // Prevents an unhandled rejection: `reply` rejects after `hangUp`, and the caller need not await it.
     reply.catch(() => {});
     // Listens before `hangUp` is called, because a receiver that responds early may close the connection first.
     const closed = new Promise<void>((resolve) => outgoing.once("close", () => resolve()));

@@ -21,7 +21,7 @@ export interface SchemeDeliveryOptions {
   readonly at?: number | undefined;
   /** The delivery id. Sent in a header or, unless the event has its own, in the body. Default: a new id each time. */
   readonly deliveryId?: string | undefined;
-  /** The type. Sent in a header or, unless the event has one, in the body. Default: a type that the sender sends. */
+  /** The type. Sent in a header or, unless the event has its own, in the body. Default: a type of the sender's. */
   readonly type?: string | undefined;
   /** Headers that are added to the sender's, or that replace them. Undefined omits a header. */
   readonly headers?: Readonly<Record<string, string | undefined>> | undefined;
@@ -66,7 +66,7 @@ function valuesOf({ scheme, ...options }: SchemeDeliveryOptions): BodyValues {
   return { at, deliveryId, type: options.type ?? senderOf(scheme).type };
 }
 
-/** Turns an object into a body of the sender by adding the members that it lacks. Returns other values unchanged. */
+/** Adds to an object the members that the sender's bodies have and it lacks. Returns other values unchanged. */
 export const completedEvent = (
   event: unknown,
   { scheme, ...values }: BodyValues & { readonly scheme: SenderName },
@@ -104,10 +104,10 @@ async function headersOf({ name, sign }: Sender, body: Uint8Array, signing: Sign
 }
 
 /**
- * Returns a JSON body whose field `field` has another value.
+ * Returns a copy of a JSON body, with `value` in the field `field`.
  *
  * @throws SyntaxError if the body is not JSON
- * @throws ConfigError `invalid_option` if it is not an object with this field
+ * @throws ConfigError `invalid_option` if the body is not an object with this field
  */
 export function withField(body: Uint8Array, field: string, value: string | number): Uint8Array {
   const members = Object(JSON.parse(new TextDecoder().decode(body))) as object;

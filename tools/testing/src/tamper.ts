@@ -42,8 +42,8 @@ const bytesOf = (body: string | Uint8Array) =>
   typeof body === "string" ? new TextEncoder().encode(body) : Uint8Array.from(body);
 
 /**
- * Resolves to a copy of the delivery, with the body that `change` returns, signed again with `values`. A sender that
- * puts the time in the body updates it there.
+ * Resolves to a copy of the delivery, with the body that `change` returns, signed again with `values`. If the sender
+ * puts the time in the body, a new time is written there too.
  */
 async function signed(
   delivery: SignedDelivery,
@@ -55,7 +55,7 @@ async function signed(
   return changed(delivery, () => again);
 }
 
-/** Asserts that a change is possible for the sender. `lack` ends the error message: `which does not sign a time`. */
+/** Asserts that the sender allows a change. The error message ends in `lack`, such as `which does not sign a time`. */
 function assertSender(ok: unknown, delivery: SignedDelivery, lack: string): asserts ok {
   const sender = signingOf(delivery).scheme ?? "the service";
   assertValid(ok, "delivery", `\`delivery\` comes from ${sender}, ${lack}.`);

@@ -82,7 +82,8 @@ const refusing: StandardSchemaV1 = {
  */
 export function contractReceiver(): Receiver {
   const memory: ContractMemory = { codes: [], lines: [], deliveries: [] };
-  // An event of one of the types below sets a flag; `once` reads and clears the flag.
+  // The types `contract.release`, `contract.store_goes` and `contract.secret_goes` each set a flag. `once` reads and
+  // clears a flag.
   const next = { storeIsDown: false, secretIsGone: false, waitIsOver: false };
 
   const on: Readonly<Record<string, (context: DeliveryContext) => unknown>> = {

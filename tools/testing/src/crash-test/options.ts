@@ -57,7 +57,7 @@ export interface CrashTestOptions<Pool = PgPool> {
   readonly seed?: number | undefined;
   /** The only history with faults to run, as a finding names it, such as `"crash@3 crash@7"`. Default: no limit. */
   readonly only?: string | undefined;
-  /** The folder for `crash-test.json` and `crash-test.html`, created if it does not exist. Default: none is written. */
+  /** The folder for `crash-test.json` and `crash-test.html`, created if it does not exist. Default: no files. */
   readonly reportTo?: string | undefined;
 }
 

@@ -128,7 +128,7 @@ async function writing(write: () => Promise<void>, report?: CrashTestReport): Pr
     const text = report === undefined ? "" : `${report.text}\n`;
     throw new CrashTestError(
       "invalid_option",
-      `${text}\`reportTo\` cannot be written: ${String(Object(error).message)}.`,
+      `${text}\`reportTo\` cannot be written: ${String(Object(error).message)}. Pass a folder to which this process can write.`,
       { report, cause: error },
     );
   }

@@ -14,7 +14,7 @@ export type MakeInbox = (settings: InboxSettings) => MaybePromise<InboxUnderTest
 export interface InboxContractOptions {
   /** Whether the queue has the functions for operators. Default true. Errors: `invalid_option`. */
   readonly admin?: boolean | undefined;
-  /** Whether the queue stores no second job for an event that has one. Default true. Errors: `invalid_option`. */
+  /** Whether all copies of an event share one job until that job is done. Default true. Errors: `invalid_option`. */
   readonly deduplicates?: boolean | undefined;
   /** Whether the connections under test have `kill`. Default true. Errors: `invalid_option`. */
   readonly kill?: boolean | undefined;

@@ -216,7 +216,7 @@ export class InboxProbe {
     return this.settled("the delivery has an outcome", process.receiver.receive(delivery));
   }
 
-  /** Receives a delivery repeatedly, as a sender retries, until its job is stored: the queue may be busy at first. */
+  /** Receives a delivery repeatedly, as a sender retries, until its job is stored. The queue may be busy at first. */
   async accept(process: Process, delivery?: StoredDelivery): Promise<StoredDelivery> {
     const sent = delivery ?? (await this.delivery());
     let code = "";

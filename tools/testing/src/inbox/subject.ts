@@ -50,9 +50,9 @@ export interface InboxUnderTest {
   /** Opens a connection to the queue, which is empty at first. A case opens one to eight connections. */
   readonly connect: () => MaybePromise<InboxConnection>;
   /**
-   * Makes another server with the same jobs the primary. Open connections stay with the old primary, which refuses
-   * writes; new connections reach the new primary. The contract awaits the result. Required if the contract's option
-   * `demote` is true.
+   * Promotes another server, which has the same jobs, to primary. Open connections stay with the old primary, which
+   * refuses writes; new connections reach the new primary. The contract awaits the result. Required if the contract's
+   * option `demote` is true.
    */
   readonly demote?: (() => unknown) | undefined;
   /**

@@ -36,8 +36,8 @@ export interface ReceiverContractOptions {
  * The cases that do not apply to the sender are skipped, such as those about unsigned ids if the sender signs its ids.
  *
  * With the URL of a running receiver in place of `mount`, the cases that need its handler are skipped, and runs of the
- * handler are not counted. The deliveries have new ids each time. Where the runner has no `it.skip`, a skipped case is
- * a passing test whose title ends in the reason, such as `(skipped: it needs mount)`.
+ * handler are not counted. The deliveries have new ids in each run. Where the runner has no `it.skip`, a skipped case
+ * is a passing test whose title ends in the reason, such as `(skipped: it needs mount)`.
  *
  * @throws ConfigError `invalid_option` if `mount` is neither a function nor a URL, or for an invalid option;
  *   `unknown_option`

@@ -15,7 +15,7 @@ export interface ExaminationOptions {
   readonly mount: MountReceiver;
   /** Whether the receiver calls the contract's handler, so that its runs can be counted. */
   readonly hasHandler: boolean;
-  /** Whether all cases use one receiver, whose records and locks outlast a case. */
+  /** Whether all cases use one receiver, whose records and lockouts outlast a case. */
   readonly isShared: boolean;
   /** The fix for a receiver that cannot be reached, as a sentence. */
   readonly start: string;

@@ -3,7 +3,7 @@ import { PreconditionError } from "../precondition-error.js";
 
 /**
  * Returns the error with which a case fails. `fix` is appended if the receiver behaved wrongly, and `start` if it
- * cannot be reached. A {@link PreconditionError} and an error of these packages are returned unchanged.
+ * cannot be reached. A {@link PreconditionError} and an error of this project's packages are returned unchanged.
  */
 export function failureOf(error: unknown, fix: string, url: string, start: string): unknown {
   if (error instanceof PreconditionError || codeOf(error) !== undefined) return error;

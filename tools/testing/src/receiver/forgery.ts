@@ -29,7 +29,7 @@ export type ForgeryFinding =
   | "prefix_not_checked"
   | "short_signature_accepted";
 
-/** Returns a change that replaces the value of the signature header. A list is sent as separate lines. */
+/** Returns a change that replaces the value of the signature header. A list from `change` is sent as separate lines. */
 export const withSignature =
   (
     change: (

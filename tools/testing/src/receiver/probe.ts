@@ -111,8 +111,8 @@ export class ReceiverProbe extends HttpSender {
   }
 
   /**
-   * Sends another genuine delivery, and rejects if the reaction suggests a lockout, because the receiver's responses
-   * prove nothing about the case then.
+   * Sends another genuine delivery, and rejects if the reaction suggests a lockout, because the responses of a receiver
+   * that locks out the sender prove nothing about the case.
    */
   async expectUnlocked(): Promise<void> {
     this.runs.behavior = () => {};

@@ -70,8 +70,8 @@ type Step =
     };
 
 /**
- * The granularity of leases, retentions and, unless the clock is exact, waits, in milliseconds. A running clock
- * advances by less during a sequence of steps, so it does not end a lease or a retention by itself.
+ * The unit of leases and retentions, and of waits unless the clock is exact, in milliseconds. A running clock advances
+ * by less during a sequence of steps, so it does not end a lease or a retention by itself.
  */
 const gridMs = 5_000;
 const leases = [10_000, 30_000];

@@ -22,7 +22,7 @@ export interface Engine {
 /**
  * Loads and returns an optional package, which the project under test may lack.
  *
- * @param use the words for the package in the error
+ * @param use names the package in the error, after "`world.pool` needs"
  * @throws CrashTestError `package_missing`
  */
 export function optional(

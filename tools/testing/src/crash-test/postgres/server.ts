@@ -50,7 +50,7 @@ interface Session {
   cancelIdle: () => void;
 }
 
-/** The longest delay of a transaction by a fault, unless the transaction is blocked, in milliseconds. */
+/** The longest time by which a fault delays a transaction that is not blocked, in milliseconds. */
 const longestFaultMs = 2_000;
 
 /**

@@ -17,7 +17,7 @@ const readyForQuery = (status: string): Message => messageWith("Z", Buffer.from(
 const bytesOf = (messages: readonly Message[]): Buffer =>
   Buffer.concat(messages.map(({ bytes }) => bytes));
 
-/** Returns the server's reply to a startup message. It requires no password, and has the settings that clients read. */
+/** Returns the server's reply to a startup message. It requests no password, and has the settings that clients read. */
 export const greeting = (pid: number): Buffer =>
   bytesOf([
     messageWith("R", int32(0)),

@@ -16,8 +16,8 @@ export interface ProcessesHost {
 /** The simulated processes of one history. */
 export class Processes {
   /**
-   * A description of the world when a crash last left no process alive, or undefined if none has. Histories with equal
-   * descriptions continue equally, so the search extends only one of them.
+   * A description of the world when a crash last left no process alive. Undefined if no crash has. Histories with equal
+   * descriptions continue in the same way, so the search extends only one of them.
    */
   worldAtDeath: string | undefined;
   readonly #all: SimulatedProcess[] = [];
@@ -66,7 +66,7 @@ export class Processes {
   /** Ends a process because of an uncaught error. */
   end(process: SimulatedProcess, error: unknown): void {
     if (this.#world.isOver || process.state === "dead") return;
-    // Ends the history too if the process has not started, because that is a mistake in the test.
+    // Ends the history too if the process has not started, because an error during the start is a mistake in the test.
     if (!process.hasStarted) {
       this.#host.fail(thrownBy(process.letter === "" ? "prepare" : "receiver", error));
     }

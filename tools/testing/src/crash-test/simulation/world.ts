@@ -53,7 +53,7 @@ export interface WorldHost extends Pick<FaultHost, "duplicate" | "crash" | "free
   readonly end: (process: SimulatedProcess, error: unknown) => void;
   /** Ends the history with an error. */
   readonly fail: (error: unknown) => void;
-  /** Called when a crash, a freeze or an outage begins. It counts as a fault until `untilMs`. */
+  /** Called when a crash, a freeze or an outage begins. The fault is over at `untilMs`, in elapsed milliseconds. */
   readonly onFault: (untilMs: number) => void;
 }
 

@@ -143,7 +143,7 @@ export class Crossings {
       return;
     }
     if (this.#isOut(call)) {
-      // The call is not recorded: it never arrives, and each call during an outage would add a point for faults.
+      // Does not record the call, because it never arrives, and because each recorded call adds points for faults.
       this.#break(call);
       return;
     }

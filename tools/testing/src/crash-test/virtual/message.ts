@@ -20,7 +20,7 @@ export const thrownBy = (option: string, cause: unknown): Error =>
     ? cause
     : new CrashTestError("invalid_option", threwText(option, cause), { cause });
 
-/** Settles like `running`, a call of an option's function. If that rejects, rejects with the error of `thrownBy`. */
+/** Settles like `running`, a call of an option's function, but replaces its error with that of `thrownBy`. */
 export const naming = <Result>(option: string, running: Promise<Result>): Promise<Result> =>
   running.catch((error: unknown) => {
     throw thrownBy(option, error);

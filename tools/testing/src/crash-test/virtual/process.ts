@@ -30,7 +30,7 @@ export class SimulatedProcess {
     if (this.#state === "starting") this.#state = "running";
   }
 
-  /** Runs a reaction of the code immediately. A frozen process runs it when it continues, a dead one never. */
+  /** Runs a reaction of the code immediately or, if the process is frozen, when it continues. Never if it is dead. */
   deliver(run: () => void): void {
     if (this.#state === "frozen") this.#held.push(run);
     if (this.#state === "frozen" || this.#state === "dead") return;
@@ -41,7 +41,7 @@ export class SimulatedProcess {
     }
   }
 
-  /** Calls `listener` when the process is killed or frozen. The returned function removes it. */
+  /** Calls `listener` when the process is killed or frozen. The returned function removes the listener. */
   onEnd(listener: (how: "killed" | "frozen") => void): () => void {
     this.#onEnd.add(listener);
     return () => this.#onEnd.delete(listener);

@@ -37,7 +37,7 @@ export class VirtualTime {
 
   /**
    * Runs `run` after `delayMs`, in the caller's context, unless `owner` is dead by then. If `owner` is frozen, `run`
-   * waits until it continues. Returns a function that cancels the timer.
+   * waits until the process continues. Returns a function that cancels the timer.
    */
   after(delayMs: number, run: () => void, owner?: SimulatedProcess): () => void {
     this.activity += 1;

@@ -14,7 +14,7 @@ const permanent = () => {
   throw new PermanentError("There is no such customer.");
 };
 
-/** Turns deliveries into dead letters, one by one: their order would be uncertain if several ran at a time. */
+/** Turns deliveries into dead letters, one by one, because their order would be uncertain if several ran at a time. */
 async function bury(
   probe: InboxProbe,
   process: Process,
@@ -37,7 +37,7 @@ const operator = (title: string, run: InboxCase["run"]): InboxCase => ({
 
 const call = { signal: new AbortController().signal };
 
-/** What `list` refuses: the option that the error must name, and the query. */
+/** Queries that `list` must refuse, each with the option that the error must name. */
 const refusedQueries: readonly (readonly [option: string, query: object])[] = [
   ["state", {}],
   ["state", { state: "failed" }],
@@ -47,7 +47,7 @@ const refusedQueries: readonly (readonly [option: string, query: object])[] = [
   ...[-1, 1.5, NaN, "1", null].map((limit) => ["limit", { state: "dead", limit }] as const),
 ];
 
-/** What `release` refuses: the option that the error must name, and the options. */
+/** Options that `release` must refuse, each set with the one option that the error must name. */
 const refusedReleases: readonly (readonly [option: string, options: object])[] = [
   ["perSecond", {}],
   ...[0, 0.0009, 1_001, NaN, "1"].map((perSecond) => ["perSecond", { perSecond }] as const),

@@ -2,7 +2,7 @@ import { AssertionError, equal, ok } from "node:assert/strict";
 import { signedDelivery } from "../../signed-delivery.js";
 import { gate, type InboxCase, type InboxProbe, type Process } from "../probe.js";
 
-/** Checks that a process stores an event again, and that the event runs. */
+/** Checks that a process can store events again, by storing a new event, and that this event runs. */
 async function recovers(probe: InboxProbe, process: Process): Promise<void> {
   const delivery = await probe.accept(process);
   await probe.until("the event has run", () => probe.runsOf(delivery)[0]?.endedAt !== undefined);

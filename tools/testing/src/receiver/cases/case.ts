@@ -3,9 +3,9 @@ import type { Forgery } from "../forgery.js";
 import type { ReceiverProbe } from "../probe.js";
 
 /**
- * `must`: a receiver that fails the case violates a rule in the case's source: it accepts forgeries or does not handle
- * genuine deliveries. `should`: the source only recommends the behavior, or leaves a choice that most receivers should
- * make this way.
+ * `must`: a receiver that fails the case violates a rule in the case's source, because it accepts forgeries or does not
+ * handle genuine deliveries. `should`: the source only recommends the behavior, or leaves a choice that most receivers
+ * should make this way.
  */
 export type CaseLevel = "must" | "should";
 

@@ -141,7 +141,7 @@ export const forgeries: readonly ReceiverCase[] = [
     level: "must",
     source: sources.comparison,
     schemeSource: sources.validSignature,
-    fix: "timingSafeEqual throws if the lengths differ, and Buffer.from stops at the first invalid digit. Check the length and the digits first, such as 64 hex digits.",
+    fix: "timingSafeEqual throws if the lengths differ, and Buffer.from stops at the first invalid digit. First check that the signature has the right form, such as 64 hex digits.",
     forgeries: [
       withDigits("a signature without digits", () => ""),
       withDigits("a signature without its last two digits", (digits) => digits.slice(0, -2)),

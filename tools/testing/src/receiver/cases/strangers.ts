@@ -73,8 +73,8 @@ const withWrongDigit = (name: string, share: number): Forgery =>
   withDigits(name, (digits) => {
     const { length } = digits.replace(/=+$/, "");
     const index = Math.min(Math.floor(length * share), length - 1);
-    // The new digit is hexadecimal, and in base64 it differs in its first two bits: at the end, the others may belong to
-    // no byte.
+    // The new digit is valid in hex and in base64. In base64, it differs from the old digit in the first two bits,
+    // because the other bits of the last digit may belong to no byte.
     const digit = /[w-z0-9+/_-]/.test(digits[index] ?? "") ? "a" : "0";
     return digits.slice(0, index) + digit + digits.slice(index + 1);
   });
