@@ -3,7 +3,7 @@ import type { CrashTestReport } from "./report/report.js";
 export type CrashTestErrorCode =
   /** There are findings that are not accepted; the message is the report. */
   | "findings"
-  /** The code under test used something that is not a crossing, such as a file; the message contains the report. */
+  /** The code under test used something without fault injection, such as a file; the message contains the report. */
   | "unseen_access"
   /** Two runs of the same history differ: the code depends on something that the test does not control. */
   | "nondeterministic"
@@ -27,7 +27,7 @@ export interface CrashTestFacts {
   readonly lines: readonly string[];
   /** Probable causes, and fixes for code that calls `crashTest`. */
   readonly hints: readonly string[];
-  /** Access to the outside world by the code under test that is not a crossing. */
+  /** Access to the outside world by the code under test, into which no fault can be injected. */
   readonly unseen: readonly string[];
 }
 

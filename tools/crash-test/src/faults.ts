@@ -50,7 +50,7 @@ export const isFaultKind = (value: unknown): value is FaultKind =>
 
 /**
  * Returns the name of a kind of fault for people: `response lost`. The kind `duplicate` shares its id with a kind of
- * finding, so its name says what is duplicated.
+ * finding, so its name states what is duplicated.
  */
 export const faultName = (kind: FaultKind): string =>
   kind === "duplicate" ? "duplicate delivery" : kind.replace("_", " ");

@@ -88,7 +88,7 @@ export type Step =
 /** A call that had an effect. Calls with the same name and key count once. */
 export interface Call {
   readonly name: string;
-  /** The idempotency key or, without one, the identity of a `PUT` or `DELETE` request: equal requests have the same. */
+  /** The idempotency key or, for a `PUT` or `DELETE` request without a key, an identity that equal requests share. */
   readonly key?: string | undefined;
   /** The event, as an index into the events. Absent if unknown. */
   readonly event?: number | undefined;
@@ -127,7 +127,7 @@ export interface History {
     | undefined;
   /** Access by the code under test that is not a crossing, such as `a socket to 127.0.0.1:5432`. */
   readonly unseen: readonly string[];
-  /** Services that the user named but the code did not use. Only in undisturbed histories. */
+  /** Services that the command's options name, but that the code did not use. Only in undisturbed histories. */
   readonly unused?: readonly string[] | undefined;
   /** Columns that are omitted from the rows of the state, such as `orders.id`. Only in undisturbed histories. */
   readonly notCompared?: readonly string[] | undefined;

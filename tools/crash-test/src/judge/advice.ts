@@ -60,7 +60,7 @@ const isSwallowed = ({ crossings, history: { attempts } }: Case) =>
     return isRejected && status !== undefined && status < 300;
   });
 
-/** Returns a call that rejected because of a fault, although its delivery was then acknowledged without the effect. */
+/** Returns a call that rejected because of a fault, and whose delivery was then acknowledged without the effect. */
 const swallowedOther = ({ history, effect, event }: Case): Crossing | undefined => {
   const failed = new Set(
     history.steps.flatMap((step) =>
@@ -240,7 +240,7 @@ function causeOf({ history, effect, event }: Case): string {
   return `, after \`${last.name}\`${last.note === undefined ? "" : ` (${last.note})`}`;
 }
 
-/** Returns a request to which the fault `status` responded, although the handler that awaited it resolved. */
+/** Returns a request to which the fault `status` responded, and whose handler awaited it but resolved nevertheless. */
 const uncheckedIn = (history: History): Crossing | undefined =>
   history.crossings.find((crossing) => {
     if (crossing.hasStatusFault !== true || crossing.attempt === undefined) return false;
@@ -249,8 +249,8 @@ const uncheckedIn = (history: History): Crossing | undefined =>
   });
 
 /**
- * Returns the advice of the first rule that matches. An unchecked status comes first, because it may cause any finding,
- * unless the effect follows the commit.
+ * Returns the advice of the first rule that matches. Unless the effect follows the commit, a request whose status the
+ * handler does not check comes before all rules, because it may cause any finding.
  */
 export function adviceFor(deviation: Deviation, history: History, expected: Expected): string {
   const { kind, effect, event } = deviation;

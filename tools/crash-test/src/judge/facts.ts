@@ -15,7 +15,7 @@ export function keyIn(value: unknown): string | undefined {
 /** Returns whether requests with this HTTP method change nothing (RFC 9110, section 9.2.1). */
 export const isReading = (method: string): boolean => /^(?:GET|HEAD|OPTIONS)$/.test(method);
 
-/** Returns whether equal requests with this HTTP method have the effect of one (RFC 9110, section 9.2.2). */
+/** Returns whether equal requests with this HTTP method together have the effect of one (RFC 9110, section 9.2.2). */
 export const isIdempotent = (method: string): boolean => /^(?:PUT|DELETE)$/.test(method);
 
 /** Returns the name of an event as the report writes it: `evt_1` for the first event. */
@@ -96,7 +96,7 @@ export class Facts {
     return !may && this.#isProcessed(attempt);
   }
 
-  /** Returns whether an attempt was acknowledged as processed, but no call with the effect was executed and kept. */
+  /** Returns whether an attempt was acknowledged as processed, although none of its calls had the effect. */
   endsWithout(attempt: number, effect: string): boolean {
     const has = this.ofAttempt(attempt).some(
       (crossing) => crossing.effects.includes(effect) && isExecuted(crossing),
@@ -119,7 +119,7 @@ export function factsOf(history: History): Facts {
   return facts;
 }
 
-/** Returns whether a crossing was executed and kept. */
+/** Returns whether a crossing was executed, and neither refused nor rolled back. */
 export const isExecuted = ({ executedMs, isUndone }: Crossing): boolean =>
   executedMs !== undefined && !isUndone;
 

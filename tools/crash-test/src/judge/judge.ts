@@ -142,8 +142,9 @@ function isShared({ facts, expected }: Compared, name: string): boolean {
 }
 
 /**
- * Returns the tables and observed values with too many or removed rows and, if all events are acknowledged, those with
- * other values. Those that no event has changed are left to `missingEffects`.
+ * Returns a deviation for each table or observed value with too many or removed rows and, if all events are
+ * acknowledged, for each with other values. Others that lack rows, or that look as if no event had changed them, are
+ * left to `missingEffects`.
  */
 function deviatingParts(compared: Compared): readonly Deviation[] {
   const { history, end, expected } = compared;
@@ -161,7 +162,7 @@ function deviatingParts(compared: Compared): readonly Deviation[] {
   });
 }
 
-/** Returns whether rows are missing that all existed at the start: a second run has probably removed them. */
+/** Returns whether rows are missing, all of which existed at the start. A second run has probably removed them. */
 function isRemoved(
   { rows = [] }: Part,
   normal: readonly string[],

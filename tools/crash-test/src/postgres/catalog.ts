@@ -5,7 +5,7 @@
 /** Matches defaults whose values differ from run to run: sequences, times, random values. */
 const naturalDefault = String.raw`(nextval|\mnow\M|timestamp|current_date|current_time|localtime|timeofday|random|uuid)`;
 
-/** An SQL expression for the columns that are filled by a sequence, a time or a random value, so that runs differ. */
+/** An SQL expression for the columns whose values differ between runs: filled by a sequence, a time, a random value. */
 export const naturalColumns: string = `array(select a.attname::text from pg_attribute a
   left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
   where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped

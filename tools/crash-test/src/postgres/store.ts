@@ -18,7 +18,7 @@ const storeCall = /^(claim|extend|complete|release|forget|finish|purge)_\d+$/i;
 export const storeCallOf = (name: string): string | undefined =>
   storeCall.exec(name)?.[1]?.toLowerCase().replace("finish", "complete");
 
-/** Describes a reply of `claim_1`: `c<fence> <run>`, `b<ms>`, `d…` or `p…`. Returns undefined for run 1. */
+/** Describes a reply of `claim_1`, which has the form `c<fence> <run>`, `b<ms>`, `d…` or `p…`. Undefined for run 1. */
 export function claimNote(reply: string | undefined): string | undefined {
   const [, run] = /^c\d+ (\d+)/.exec(reply ?? "") ?? [];
   if (run !== undefined) return run === "1" ? undefined : `run ${run}`;

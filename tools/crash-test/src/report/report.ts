@@ -25,7 +25,7 @@ export interface CrashTestReport {
   readonly unsteady: readonly string[];
   /** Access that is not a crossing, so that no fault was injected into it. A test with such access does not pass. */
   readonly unseen: readonly string[];
-  /** Services that were named but that the undisturbed history did not use, so that no fault was injected there. */
+  /** Services that options name, but that the undisturbed history did not use, so that no fault was injected there. */
   readonly unused: readonly string[];
   /**
    * The values of the events' effects that are not compared, such as `orders.id`: columns whose default is a sequence,

@@ -12,7 +12,7 @@ export const baseOf = ({ faults, crossings }: History): Base => ({
   crossings: crossings.map(({ kind, executedMs, isRequest }) => ({ kind, executedMs, isRequest })),
 });
 
-/** Returns the history's faults with one more: a list for each later point and each kind that can happen there. */
+/** Returns the history's faults plus one more: a list for each later point and each kind that can happen there. */
 export function extensionsOf(
   { faults, crossings }: Base,
   kinds: readonly FaultKind[] = faultKinds,

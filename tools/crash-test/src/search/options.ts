@@ -17,7 +17,7 @@ export interface SearchOptions {
   readonly blind: readonly string[];
   /** The words of the text and of errors. Default: those of `crashTest`. */
   readonly words?: Words | undefined;
-  /** Called after each history of a level, with the number of its histories so far and of all its histories. */
+  /** Called after each history with faults. Both numbers count only histories with equally many faults. */
   readonly onHistory?: ((done: number, all: number) => void) | undefined;
   /** Called with the findings so far, if any, before the search rejects with an error that is not a CrashTestError. */
   readonly onEndedEarly?: ((page: ReportPage) => void) | undefined;

@@ -28,7 +28,7 @@ export async function search(runner: Runner, options: SearchOptions): Promise<Re
   const tried: { -readonly [Name in keyof Tried]: Tried[Name] }[] = [];
   const unseen = new Set(undisturbed.unseen);
   const notReached: string[] = [];
-  /** The `worldAtDeath` of earlier histories. A history with one of them is not extended, as it continues alike. */
+  /** The `worldAtDeath` of earlier histories. Histories with equal values continue alike, so only one is extended. */
   const worlds = new Set<string>();
 
   if (undisturbed.isReal) return pageWith([], []);
@@ -170,7 +170,7 @@ const endedEarly = "The test ended early, so these findings were not run again."
 /** Puts a text on one line. A second line, which may come from a file, could be a command of GitHub Actions. */
 const oneLine = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ");
 
-/** Returns what is not compared: omitted columns of tables that events change, and masked values. */
+/** Names the values that are not compared: omitted columns of tables that events change, and masked values. */
 function notComparedIn({ undisturbed, mask, ofEvents }: Expected): readonly string[] {
   const changed = new Set([
     ...undisturbed.crossings.flatMap(({ effects }) => effects),
@@ -184,8 +184,8 @@ function notComparedIn({ undisturbed, mask, ofEvents }: Expected): readonly stri
 }
 
 /**
- * Removes the faults that a finding does not need. Keeps two faults without a check: all histories with one fault were
- * run before and lack the finding, unless the option `only` chose the faults.
+ * Removes the faults that a finding does not need. Keeps a pair of faults without a check: unless the option `only`
+ * chose them, all histories with one fault were run before and lack the finding.
  */
 async function shrunk(runner: Runner, expected: Expected, found: Found): Promise<Found> {
   const { faults } = found.history;
@@ -219,7 +219,7 @@ function findingOf(
 }
 
 /**
- * Runs a history again, or twice if times are not exact. Resolves to the last run, or to undefined if one lacks the
+ * Runs a history again, or twice if times are not exact. Resolves to the last run, or to undefined if a run lacks the
  * finding.
  *
  * @throws CrashTestError (as a rejection) `nondeterministic` if times are exact and the lines differ

@@ -10,8 +10,8 @@ import type { SearchOptions } from "./options.js";
 const mostLines = 12;
 
 /**
- * Runs the histories without faults, and resolves to the expected result. If the first one reached another program for
- * real, no other is run.
+ * Runs the histories without faults, and resolves to the expected result. If the first history reached another program
+ * for real, no other history is run.
  *
  * @throws CrashTestError (as a rejection) `not_acknowledged`, `no_effect`, `nondeterministic`
  */
@@ -60,7 +60,8 @@ export async function runUndisturbed(runner: Runner, options: SearchOptions): Pr
 /**
  * Asserts that no event was ignored, and that no handler failed after its transaction had completed the event.
  *
- * @throws CrashTestError `no_effect` if times are exact and an event was ignored; `not_acknowledged` for such a handler
+ * @throws CrashTestError `no_effect` if times are exact and an event was ignored; `not_acknowledged` if a handler
+ *   failed after the completion
  */
 function assertProcessed(history: History, { events, isExact }: SearchOptions): void {
   for (const [event, type] of events.entries()) {
