@@ -2,7 +2,7 @@ import { createHmac, randomUUID, timingSafeEqual } from "node:crypto";
 import type { Redis } from "ioredis";
 import type { Pool } from "pg";
 
-/** Returns whether a signature is genuine. This shortest correct check is the floor of the `verify` section. */
+/** Returns whether a signature is genuine. The section `verify` compares others with this shortest correct check. */
 export function isGenuine(body: Uint8Array, signature: string, secret: string): boolean {
   const received = Buffer.from(signature.slice("sha256=".length), "hex");
   const expected = createHmac("sha256", secret).update(body).digest();

@@ -26,7 +26,7 @@ async function ours<Claim>(
   genuine: Body,
 ): Promise<Check> {
   let imported: VerificationKey<Claim> | undefined;
-  // Imports the key through a receiver, because only a receiver passes a scheme the function that imports HMAC keys.
+  // Imports the key through a receiver, because only a receiver provides a scheme with a function to import HMAC keys.
   const importKey: typeof scheme.importKey = async (bytes, hmac) =>
     (imported = await scheme.importKey(bytes, hmac));
   const lookup = (name: string) => headers[name] ?? "";

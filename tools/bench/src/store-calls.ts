@@ -14,7 +14,10 @@ export const token: string = randomBytes(16).toString("base64url");
 export const request = { token, leaseMs: 30_000, retainMs: 7 * 24 * 60 * 60_000 };
 export const call = { signal: new AbortController().signal };
 
-/** Measures the calls per second of contenders, with one call in flight per connection. The first is the reference. */
+/**
+ * Measures the calls per second of contenders, with one call in flight per connection. The first contender is the
+ * reference.
+ */
 export async function speedRace(
   title: string,
   connections: number,

@@ -27,8 +27,8 @@ export const ours: Verifier = (genuine, secret) => {
 };
 
 /**
- * Returns Standard Webhooks headers. Their signature also covers the id and the time, so these peers hash some 40 bytes
- * more.
+ * Returns Standard Webhooks headers. Their signature also covers the id and the time, so the peers that check it hash
+ * some 40 bytes more.
  */
 function standardHeaders(genuine: Body, secret: string): Record<string, string> {
   const id = "msg_2KWPBgLlAfxdpx2AI54pPJ85f4W";

@@ -99,8 +99,8 @@ function statusOf(text: string): number | undefined {
 /**
  * Sends deliveries of 1 kB for `ms` milliseconds over 20 connections, each delivery with its own id. A connection sends
  * the next delivery when it has received a response or, with `perSecond`, when that rate requires it. Without
- * `perSecond`, this process never sleeps, because the kernel bills waking it to the server. Resolves to the number of
- * responses.
+ * `perSecond`, this process never sleeps, because the kernel would count the time to wake it as the server's CPU time.
+ * Resolves to the number of responses.
  *
  * @throws Error (as a rejection) if a request failed or its status was not 2xx, because a rejected delivery takes less
  *   time

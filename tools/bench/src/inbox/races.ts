@@ -5,7 +5,7 @@ import { inFlight, type Queued } from "./queued.js";
 import type { Site } from "./site.js";
 import { bothCores } from "./without-branch.js";
 
-/** Returns the options of a queue that runs events in order, on 50 keys. */
+/** Returns the options of a queue that runs the events of each of 50 keys in order. */
 const inOrder = () => {
   let sent = 0;
   return { partitionBy: () => `key ${(sent += 1) % 50}` };
@@ -66,7 +66,7 @@ export async function runningRace(site: Site, quick: boolean): Promise<Race> {
   return { title: `Inbox, running, ${running} at a time`, unit: "/s", reference, lanes, bars: [] };
 }
 
-/** Measures how fast events of other keys run while later events wait behind a dead letter. */
+/** Measures how fast the events of other keys run while the events of one key wait behind a dead letter. */
 export async function holdingRace(site: Site, quick: boolean): Promise<Race> {
   const open = (name: string, waiting: number) => {
     let sent = 0;

@@ -15,7 +15,7 @@ const endpoints = 100;
 /** The number of deliveries per email: each email raises two events for every endpoint. */
 const perSend = 2 * endpoints;
 
-/** The due times of the attempts under A-09 `fast`, in milliseconds after the event. */
+/** The due times of the attempts with the retry schedule `fast` (assumption A-09), in milliseconds after the event. */
 const dueAt = [0, 1, 6, 21, 81].map((seconds) => seconds * 1_000);
 
 /** Returns whether the receiver at a path fails. Every second receiver responds to each attempt with 500. */

@@ -34,7 +34,7 @@ async function timeRace(title: string, sizes: readonly number[], quick: boolean)
   }
 }
 
-/** Compares by how much the time of each store grows with its size. A store that needs a Map grows as a Map does. */
+/** Compares how the time of each store grows with its size. A store's time may grow as much as that of a Map alone. */
 function growthRace(races: readonly Race[]): Race {
   const lanes = races.map(({ title, lanes: [few, many] }) => ({
     name: title,

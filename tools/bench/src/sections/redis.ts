@@ -121,8 +121,8 @@ async function usedMemoryPerRecord(client: Redis, size: number, lineage?: string
 }
 
 /**
- * Measures the round trips per call. Calls run one at a time, so each read by the server is a request that the caller
- * waits for. The server's command count would include the commands that scripts call.
+ * Measures the round trips per call by counting the server's reads. Calls run one at a time, so each read is a request
+ * that the caller waits for. The server's command count would include the commands that scripts call.
  */
 async function roundTripsPer(client: Redis, call: () => Promise<void>): Promise<number> {
   const calls = 100;

@@ -20,7 +20,7 @@ export const run: RunSection = async (quick) => ({
 });
 
 /**
- * Measures how long the retries of A-09 `realistic` (after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h) take to run for
+ * Measures how long the retry schedule `realistic` (after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h) take to run for
  * a receiver that always fails.
  */
 async function scheduleRace(rounds: number): Promise<Race> {
@@ -82,7 +82,7 @@ const ofBlock =
   "Work starts in batches of 25, and a block includes the garbage collection that happens during it.";
 /**
  * Measures the heap after the maximum number of deliveries that the sandbox keeps, and after three times as many. The
- * additional ones should need no more memory.
+ * two should hardly differ, because the sandbox removes the oldest deliveries.
  */
 async function heapRace(deliveries: number): Promise<Race> {
   const [once = "", thrice = ""] = [1, 3].map(
