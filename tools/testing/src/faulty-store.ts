@@ -9,8 +9,8 @@ export interface Fault<Result> {
    */
   readonly lateMs?: number | undefined;
   /**
-   * When the call rejects: `"before"` it reaches the store, or `"after"` the store has executed it, as if the result
-   * had been lost. Default: the call rejects only if the store's own call fails.
+   * Makes the call reject: with `"before"`, before it reaches the store; with `"after"`, once the store has run it,
+   * as if the result had been lost. Default: the call rejects only if the store's own call fails.
    */
   readonly fails?: "before" | "after" | undefined;
   /**
@@ -26,8 +26,8 @@ export interface Fault<Result> {
 }
 
 /**
- * The faults of one method, by the number of the call to this method, from 1. `"*"` applies to all calls that have no
- * fault of their own.
+ * The faults of one method. A key is the number of a call to this method, from 1. The fault under `"*"` applies to all
+ * calls that have no fault of their own.
  */
 export type Faults<Result> = Readonly<Partial<Record<number | "*", Fault<Result>>>>;
 

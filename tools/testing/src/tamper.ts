@@ -75,7 +75,11 @@ const withHeader = (
 async function signedAway(delivery: SignedDelivery, byMs: number): Promise<SignedDelivery> {
   assertDelivery(delivery);
   const { at } = signingOf(delivery);
-  assertSender(at !== undefined, delivery, "which does not sign a time");
+  assertSender(
+    at !== undefined,
+    delivery,
+    "which does not sign a time. Pass a delivery from a sender that does, such as Stripe",
+  );
   return signed(delivery, { at: at + byMs });
 }
 
@@ -157,7 +161,11 @@ export const tamper = {
   /** Writes the signature's hex digits in upper case. This project's receivers accept the signature. */
   upperCaseHex: (delivery: SignedDelivery): SignedDelivery =>
     withHeader(delivery, (value, { prefix, encoding }) => {
-      assertSender(encoding === "hex", delivery, "whose signatures have no hex digits");
+      assertSender(
+        encoding === "hex",
+        delivery,
+        "whose signatures have no hex digits. Pass a delivery from a sender that uses hex, such as Stripe",
+      );
       const [before, digits] = splitAtSignature(value, prefix);
       return before + digits.toUpperCase();
     }),
@@ -165,7 +173,11 @@ export const tamper = {
   /** Removes the signature's prefix, such as `sha256=`. */
   missingPrefix: (delivery: SignedDelivery): SignedDelivery =>
     withHeader(delivery, (value, { prefix }) => {
-      assertSender(prefix, delivery, "whose signatures have no prefix");
+      assertSender(
+        prefix,
+        delivery,
+        "whose signatures have no prefix. Pass a delivery from a sender that uses one, such as Stripe",
+      );
       const [before, digits] = splitAtSignature(value, prefix);
       return before.slice(0, before.length - prefix.length) + digits;
     }),
@@ -204,7 +216,11 @@ export const tamper = {
   extraSignature: async (delivery: SignedDelivery): Promise<SignedDelivery> => {
     assertDelivery(delivery);
     const { prefix, separator } = signingOf(delivery);
-    assertSender(separator, delivery, "which sends one signature");
+    assertSender(
+      separator,
+      delivery,
+      "which sends one signature. Pass a delivery from a sender that can send several, such as Stripe",
+    );
     return withOtherSignature(
       delivery,
       (genuine, other) => genuine + separator + prefix + splitAtSignature(other, prefix)[1],

@@ -37,7 +37,7 @@ const withPglite: Options = {
 
 export const run: RunSection = async (quick) => {
   const rounds = quick ? 1 : 7;
-  // Not measured, because the first run starts PGlite and loads the code.
+  // The first run is not measured, because it starts PGlite and loads the code.
   await cpuMs(withPglite);
   const lanes = [
     { name: "store in memory", values: await repeated(rounds, () => cpuMs(inMemory)) },

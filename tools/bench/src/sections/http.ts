@@ -11,7 +11,7 @@ export const run: RunSection = async (quick) => {
   return { title: "HTTP", races };
 };
 
-/** The deliveries per second at which every server sleeps between requests. */
+/** A rate at which every server sleeps between requests, in deliveries per second. */
 const pacedRate = 3_000;
 
 async function racesOn(platform: string, quick: boolean): Promise<Race[]> {

@@ -55,7 +55,7 @@ export const run: RunSection = async (quick) => {
       await race("receive(), 10 kB", "sync", 10_240),
       await race("receive(), 100 kB", "sync", 102_400),
       await race("receive(), 1 MB", "sync", 2 ** 20),
-      // Without a registered SDK, as in an application that has the package but no exporter.
+      // No OpenTelemetry SDK is registered, as in an application that passes `telemetry()` but has no exporter.
       await race(
         "receive(), 1 kB, async handler, with telemetry",
         "async",

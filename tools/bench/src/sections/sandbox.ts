@@ -20,7 +20,7 @@ export const run: RunSection = async (quick) => ({
 });
 
 /**
- * Measures how long the retry schedule `realistic` (after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h) take to run for
+ * Measures how long the retry schedule `realistic` (after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h) takes to run for
  * a receiver that always fails.
  */
 async function scheduleRace(rounds: number): Promise<Race> {

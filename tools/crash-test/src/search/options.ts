@@ -11,7 +11,7 @@ export interface SearchOptions {
   readonly seed: number;
   readonly only?: string | undefined;
   readonly accept: readonly string[];
-  /** Whether two runs of a history have equal times. If not, only the names of undisturbed crossings are compared. */
+  /** Whether two runs of a history have equal times. If not, undisturbed runs are compared by crossing names only. */
   readonly isExact: boolean;
   /** The access that this form of the test cannot see, and the conditions that it does not try, one phrase each. */
   readonly blind: readonly string[];

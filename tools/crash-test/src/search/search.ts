@@ -268,7 +268,7 @@ const notReachedError = ([faults = ""]: readonly string[], words: Words) =>
     `${words.only} is "${faults}", but the fault did not happen: no crossing reaches that point, or the fault cannot happen there. If the code has changed since the finding, remove ${words.only}, and run all histories.`,
   );
 
-/** Describes each accepted finding that does not occur, and suggests a finding that is not accepted and named alike. */
+/** Describes each accepted finding that does not occur, and suggests one with a similar name that is not accepted. */
 function unusedText(
   accept: readonly string[],
   findings: readonly Finding[],

@@ -26,7 +26,7 @@ const seed = 1;
 /** The values that differ in the shifted history: random numbers, time, and the next values of database sequences. */
 const shifted = { seed: 2, startMs: startMs + 40 * 86_400_000 + 12_345_678, sequences: 1_000 };
 
-/** The parts of the code that a crash test inside a test runner cannot see or simulate, for the report. */
+/** The access, state and conditions that a crash test inside a test runner cannot see or simulate, for the report. */
 const blind = [
   "files that are read or written synchronously",
   "workers and native modules",

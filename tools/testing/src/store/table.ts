@@ -75,8 +75,8 @@ const inspections: Readonly<Record<State, readonly Inspection[]>> = {
 };
 
 /**
- * Creates a record in this state, in its second run: if the store lost the record, the next claim would return run 1.
- * Creates nothing if the state is `absent`.
+ * Creates a record in this state, in its second run, because then the next claim returns run 1 only if the store has
+ * lost the record. Creates nothing if the state is `absent`.
  */
 async function arrange(
   probe: StoreProbe,

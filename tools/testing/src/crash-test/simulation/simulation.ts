@@ -153,7 +153,7 @@ export class Simulation {
     if (isDone) return work;
     throw new CrashTestError(
       "invalid_option",
-      `\`${option}\` does not resolve: it waits for something that never happens.`,
+      `\`${option}\` does not resolve: it waits for something that never happens. Let it await only what happens without a delivery, such as a timer.`,
     );
   }
 

@@ -70,7 +70,7 @@ function unlessAborted<Result>(signal: AbortSignal, reply: Promise<Result>): Pro
   });
 }
 
-/** Runs code of the outside world: in the history's time, but in none of its processes. Its `fetch` rejects. */
+/** Runs code of the outside world: in the history's time, but in none of its processes. The code's `fetch` rejects. */
 export function inWorld<Result>(run: () => Result): Result {
   const current = inside.getStore();
   if (!current) return run();

@@ -32,7 +32,7 @@ const isOwn = (file: string): boolean => {
 /** The lines at which promises were created, for promises that `notePlace` has recorded. */
 const places = new WeakMap<object, string>();
 
-/** Records where a promise is created, because a lazy query runs only after its `await`, without its caller's stack. */
+/** Records where a promise is created, because a lazy query runs only when awaited, without the stack of its caller. */
 export function notePlace(promise: object): void {
   const place = sourceIn(traced()) ?? places.get(executionAsyncResource());
   if (place !== undefined) places.set(promise, place);

@@ -126,7 +126,7 @@ export const admin: readonly InboxCase[] = [
     );
     deepEqual([page.length, rest.length], [2, 1]);
   }),
-  operator("list does not return a job as it is after it has left the state", async (probe) => {
+  operator("list does not show changes to a job that has left the state", async (probe) => {
     const process = await probe.worker();
     await bury(probe, process, await probe.deliveries(2));
     const [, second] = await probe.list(process, { state: "dead" });
@@ -147,7 +147,7 @@ export const admin: readonly InboxCase[] = [
       `The list of dead letters counts ${attempts.join(" and ")} attempts. Return a job only if it is still dead.`,
     );
   }),
-  operator("list and release refuse wrong options by their names", async (probe) => {
+  operator("list and release refuse wrong options, and name them", async (probe) => {
     const process = await probe.process();
     for (const [option, query] of refusedQueries) {
       await refuses(probe.list(process, query as never), `query.${option}`, query);
@@ -350,7 +350,7 @@ export const admin: readonly InboxCase[] = [
     equal((await probe.only(process, "dead")).type, "email.sent");
     probe.ranAs(delivered, [1, 1]);
   }),
-  operator("release stops when too many of its jobs failed again", async (probe) => {
+  operator("release stops when too many of its jobs fail again", async (probe) => {
     const process = await probe.worker();
     probe.behavior = permanent;
     await bury(probe, process, await probe.deliveries(10));

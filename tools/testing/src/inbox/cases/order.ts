@@ -144,7 +144,7 @@ export const order: readonly InboxCase[] = [
     },
   ),
   ordered(
-    "an event whose redelivery fails like the first has only one dead letter",
+    "an event whose redelivery fails too has only one dead letter",
     "continue",
     async (probe, process) => {
       probe.behavior = poison("a1");
