@@ -14,8 +14,8 @@ export function assertDelivery(delivery: SignedDelivery): void {
 }
 
 /**
- * Returns a value's tag, such as `Uint8Array`. `instanceof` is unreliable in edge runtimes and test environments,
- * because there may be several `Uint8Array` classes.
+ * Returns the name of a value's type, such as `Uint8Array`. `instanceof` is unreliable in edge runtimes and test
+ * environments, because there may be several `Uint8Array` classes.
  */
 const tagOf = (value: unknown): string => Object.prototype.toString.call(value).slice(8, -1);
 

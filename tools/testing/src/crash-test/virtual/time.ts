@@ -30,7 +30,7 @@ export class VirtualTime {
     return this.#elapsedMs;
   }
 
-  /** The time in epoch milliseconds. */
+  /** Returns the time in epoch milliseconds. */
   now(): number {
     return this.#startMs + this.#elapsedMs;
   }
@@ -53,7 +53,7 @@ export class VirtualTime {
     };
   }
 
-  /** The time of the next timer in elapsed milliseconds, or undefined if there is none. */
+  /** Returns the time of the next timer in elapsed milliseconds, or undefined if there is none. */
   nextMs(): number | undefined {
     this.#timers = this.#timers.filter(
       ({ isCanceled, owner }) => !isCanceled && owner?.state !== "dead",
