@@ -35,7 +35,7 @@ export const isUnseen = (type: string): boolean => Object.hasOwn(outside, type);
 /** Returns the name of a type of access in a report. */
 export const accessName = (type: string): string => outside[type] ?? type;
 
-/** Returns whether a type is that of a compression stream. Each write of the stream is an operation of the thread pool. */
+/** Returns whether a type is that of a compression stream, each of whose writes is an operation of the thread pool. */
 export const isCompression = (type: string): boolean => type === "ZLIB";
 
 export const isHeldBack = (type: string): boolean => operation.test(type);
