@@ -55,7 +55,7 @@ export interface CrashTestOptions<Pool = PgPool> {
   readonly maxHistories?: number | undefined;
   /** An integer that selects histories if `maxHistories` excludes some. Default 1, so that all runs select the same. */
   readonly seed?: number | undefined;
-  /** The faults of the one history to run after those without faults, such as `"crash@3 crash@7"`. Default: no limit. */
+  /** The faults of the one history to run after those without faults: `"crash@3 crash@7"`. Default: no limit. */
   readonly only?: string | undefined;
   /** The folder for `crash-test.json` and `crash-test.html`, created if it does not exist. Default: no files. */
   readonly reportTo?: string | undefined;

@@ -119,7 +119,8 @@ function typeOf(event: unknown): string {
 /**
  * Runs an operation on the folder of `reportTo`.
  *
- * @throws CrashTestError (as a rejection) `invalid_option` if the operation fails. The error contains `report`, if it is set
+ * @throws CrashTestError (as a rejection) `invalid_option` if the operation fails. The error contains `report` if it is
+ *   set
  */
 async function writing(write: () => Promise<void>, report?: CrashTestReport): Promise<void> {
   try {
