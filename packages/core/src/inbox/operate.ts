@@ -79,12 +79,12 @@ const countEveryMs = 200;
  * import { releaseLetters } from "@svc-webhooks/core/engine";
  *
  * async function* letters() {
- *   yield* [{ id: "1" }, { id: "2" }];
+ *   yield { id: "1" };
  * }
  * const retry = async () => true;
  * const countFailed = () => 0;
  * const result = await releaseLetters(letters, retry, countFailed, { perSecond: 1_000 });
- * assert.deepEqual(result, { released: 2, failedAgain: 0 });
+ * assert.deepEqual(result, { released: 1, failedAgain: 0 });
  * ```
  */
 export async function releaseLetters(
