@@ -22,7 +22,7 @@ import { route } from "./pipeline/route.js";
 import { run } from "./pipeline/run.js";
 import { verify } from "./pipeline/verify.js";
 import { resolveOptions } from "./setup/config.js";
-import type { MaybePromise, RecordState } from "./store.js";
+import type { RecordState } from "./store.js";
 import { toDelivery, toResponse } from "./web.js";
 
 /** The platform's support for work that outlives the response (Workers, Vercel). */
@@ -104,19 +104,17 @@ const stages: readonly PipelineStage[] = [
 ];
 
 /**
- * Returns the stages of a resumed delivery: `restore` replaces the first two, which the delivery passed before it was
- * stored.
+ * Returns a delivery's stages. If the delivery is resumed, `restore` replaces the first two stages, which the delivery
+ * passed before it was stored.
  */
-const resumedStages = (): readonly PipelineStage[] => [
-  { name: "admit", run: restore },
-  ...stages.slice(2),
-];
+const stagesOf = (isResumed: boolean): readonly PipelineStage[] =>
+  isResumed ? [{ name: "admit", run: restore }, ...stages.slice(2)] : stages;
 
 /**
- * The key of the property of `receive` that adapters may call instead: it returns an outcome without a promise if the
- * delivery waits for nothing. It belongs to the function and not to the receiver, so that a function that wraps
- * `receive` is never bypassed. Its getter returns undefined for any other object, so that a Proxy of `receive` is not
- * bypassed either. Registered globally, because an application may load the core both as ESM and as CommonJS.
+ * The key of the method of `receive` that adapters may call instead: it returns an outcome without a promise if the
+ * delivery waits for nothing. It belongs to the function and not to the receiver, and returns undefined if it is called
+ * as a method of anything else, so that a function that wraps `receive`, such as a Proxy, is never bypassed. Registered
+ * globally, because an application may load the core both as ESM and as CommonJS.
  */
 const directKey = Symbol.for("svc-webhooks.direct");
 
@@ -154,13 +152,15 @@ export function createReceiver<
   // `Events` and `Keys` only type the handlers' parameters, so the cast drops them.
   const config = resolveOptions(options as ReceiverOptions<EventSchemas>);
   const pending = trackWork(config.clock, config.maxConcurrent);
-  const receiveNow = (delivery: Delivery, callOptions?: ReceiveOptions): MaybePromise<Outcome> =>
-    drive(new DeliveryState(config, stages, delivery, pending, false, callOptions));
+  const start = (delivery: Delivery, isResumed: boolean, callOptions?: ResumeOptions) =>
+    drive(
+      new DeliveryState(config, stagesOf(isResumed), delivery, pending, isResumed, callOptions),
+    );
   const receive: Receiver["receive"] = (delivery, callOptions) =>
-    Promise.resolve(receiveNow(delivery, callOptions));
+    Promise.resolve(start(delivery, false, callOptions));
   Object.defineProperty(receive, directKey, {
-    get(this: unknown) {
-      return this === receive ? receiveNow : undefined;
+    value(this: unknown, delivery: Delivery, callOptions?: ReceiveOptions) {
+      return this === receive ? start(delivery, false, callOptions) : undefined;
     },
   });
 
@@ -171,10 +171,7 @@ export function createReceiver<
     },
     forget: async (target) => forget(config, target),
     peek: async (targets) => peek(config, targets),
-    resume: (delivery, callOptions) =>
-      Promise.resolve(
-        drive(new DeliveryState(config, resumedStages(), delivery, pending, true, callOptions)),
-      ),
+    resume: (delivery, callOptions) => Promise.resolve(start(delivery, true, callOptions)),
     drain: pending.drain,
   };
 }

@@ -11,7 +11,8 @@ type Receive = (delivery: Delivery) => MaybePromise<Outcome>;
 /** The function that adapters call, which returns an outcome without a promise if the delivery waits for nothing. */
 function receiveWith(handler: Handler): Receive {
   const { receive } = observed({ on: { "*": handler } }).receiver;
-  return (receive as unknown as { readonly [directKey]: Receive })[directKey];
+  const direct = receive as unknown as { readonly [directKey]: Receive };
+  return (delivery) => direct[directKey](delivery);
 }
 
 const delivery = await signed();

@@ -59,7 +59,6 @@ export function webhooks(
   assertOptions(options, ["fix"]);
   const { fix = "let the receiver read the request first" } = options;
   assertValid(typeof fix === "string", "fix", "`fix` must be a string.");
-  const receive = directReceive(receiver);
   // Not an `async` function, which would create a promise for each `await`.
   return (request, response) => {
     if (typeof request?.on !== "function") return rejected();
@@ -71,13 +70,18 @@ export function webhooks(
     const isBegun = response.headersSent;
     const exchange: Exchange = { request, response, reading, isBegun };
     try {
-      const outcome = receive({
+      const outcome = receiveDirectly(receiver, {
         method: request.method ?? "",
         headers: (name) => headers[name],
         body: (limit) => readBody(request, limit, reading),
         fix,
       });
-      if (isPromise(outcome)) return respondLater(exchange, outcome);
+      if (isPromise(outcome)) {
+        return outcome.then(
+          (known) => respond(exchange, known),
+          (error: unknown) => giveUp(exchange, error),
+        );
+      }
       respond(exchange, outcome);
     } catch (error) {
       giveUp(exchange, error);
@@ -102,29 +106,21 @@ async function rejected(): Promise<never> {
   throw new ConfigError("invalid_option", "request", text);
 }
 
-type DirectReceive = (delivery: Delivery) => MaybePromise<Outcome>;
+const directKey = Symbol.for("svc-webhooks.direct");
 
-/**
- * Returns the variant of `receive` that returns an outcome without a promise if the delivery waits for nothing or, if
- * there is no variant, `receive` itself. Only the core's own `receive` has the variant, so that a function that wraps
- * `receive` is not bypassed.
- */
-function directReceive(receiver: Pick<Receiver, "receive">): DirectReceive {
-  const { [Symbol.for("svc-webhooks.direct")]: direct } = receiver.receive as unknown as {
-    readonly [key: symbol]: DirectReceive | undefined;
+/** The core's own `receive` has a method that returns undefined if it is called on a function that wraps `receive`. */
+interface DirectReceiver extends Pick<Receiver, "receive"> {
+  readonly receive: Receiver["receive"] & {
+    readonly [directKey]?: (delivery: Delivery) => MaybePromise<Outcome> | undefined;
   };
-  // Called as a method, because `receive` of a receiver that wraps another may depend on `this`.
-  return direct ?? ((delivery) => receiver.receive(delivery));
 }
+
+/** Receives a delivery, without a promise if `receive` is that of the core and the delivery waits for nothing. */
+const receiveDirectly = (receiver: DirectReceiver, delivery: Delivery): MaybePromise<Outcome> =>
+  receiver.receive[directKey]?.(delivery) ?? receiver.receive(delivery);
 
 const isPromise = <T>(value: MaybePromise<T>): value is Promise<T> =>
   typeof (value as Promise<T> | undefined)?.then === "function";
-
-const respondLater = (exchange: Exchange, outcome: Promise<Outcome>): Promise<void> =>
-  outcome.then(
-    (known) => respond(exchange, known),
-    (error: unknown) => giveUp(exchange, error),
-  );
 
 function respond(exchange: Exchange, outcome: Outcome): void {
   const { request, response, reading } = exchange;

@@ -107,6 +107,10 @@ describe("a function that wraps receive is never bypassed", () => {
   const proxy = new Proxy(receiver.receive, {
     apply: async (_receive, _this, given: Parameters<typeof wrapped>) => wrapped(...given),
   });
+  const readable = new Proxy(receiver.receive, {
+    get: (receive, key) => Reflect.get(receive, key) as unknown,
+    apply: async (_receive, _this, given: Parameters<typeof wrapped>) => wrapped(...given),
+  });
 
   test.each([
     ["in an object of its own", { receive: wrapped }],
@@ -114,8 +118,16 @@ describe("a function that wraps receive is never bypassed", () => {
     ["if it has the properties of `receive`", { receive: copy }],
     ["if it inherits from `receive`", { receive: heir }],
     ["if it is a Proxy", { receive: proxy }],
+    ["if it is a Proxy that reads properties from `receive`", { receive: readable }],
   ])("%s", async (_, wrapper) => {
     const port = await listen(webhooks(wrapper));
+    expect(await send(port, await signed())).toMatchObject({ status: 202 });
+  });
+
+  test("if it replaces `receive` of a mounted receiver", async () => {
+    const mounted = { ...receiver };
+    const port = await listen(webhooks(mounted));
+    Object.assign(mounted, { receive: wrapped });
     expect(await send(port, await signed())).toMatchObject({ status: 202 });
   });
 });
