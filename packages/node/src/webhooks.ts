@@ -77,7 +77,8 @@ export function webhooks(
         fix,
       });
       if (isPromise(outcome)) {
-        return outcome.then(
+        // Converted to a promise, because a wrapped receiver may return a thenable that settles twice.
+        return Promise.resolve(outcome).then(
           (known) => respond(exchange, known),
           (error: unknown) => giveUp(exchange, error),
         );

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
-import type { Receiver } from "@svc-webhooks/core";
+import type { Outcome, Receiver } from "@svc-webhooks/core";
 import { webhooks } from "@svc-webhooks/node";
 import { fakeClock } from "@svc-webhooks/testing";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
@@ -130,6 +130,27 @@ describe("a function that wraps receive is never bypassed", () => {
     Object.assign(mounted, { receive: wrapped });
     expect(await send(port, await signed())).toMatchObject({ status: 202 });
   });
+});
+
+test("responds once if a wrapped receiver returns a thenable that settles twice", async () => {
+  const print = vi.spyOn(console, "error").mockReturnValue();
+  onTestFinished(() => print.mockRestore());
+  const { receiver } = observedReceiver();
+  const thenableOf = (promise: Promise<Outcome>) => ({
+    // oxlint-disable-next-line unicorn/no-thenable -- settles twice, unlike a promise
+    async then(resolve: (outcome: Outcome) => void, reject: (error: Error) => void) {
+      resolve(await promise);
+      reject(new Error("late"));
+    },
+  });
+  const handler = webhooks({
+    receive: (delivery) => thenableOf(receiver.receive(delivery)) as unknown as Promise<Outcome>,
+  });
+  const returned: unknown[] = [];
+  const port = await listen((...exchange) => void returned.push(handler(...exchange)));
+  expect(await send(port, await signed())).toMatchObject({ code: "processed" });
+  expect(returned).toEqual([expect.any(Promise)]);
+  expect(print).not.toHaveBeenCalled();
 });
 
 describe.each(platforms)("on $name", ({ mount }) => {
