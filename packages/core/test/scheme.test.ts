@@ -41,7 +41,7 @@ const identifying = (identified: Identified): Partial<Scheme> => ({ identify: ()
 
 describe("a receiver with a scheme", () => {
   test("passes the scheme's facts to the handler, and none of the service's headers", async () => {
-    const { contexts, deliver } = schemed(
+    const { contexts, deliver, reports } = schemed(
       {},
       {
         eventId: ({ id }) => `${String(id)}!`,
@@ -63,6 +63,10 @@ describe("a receiver with a scheme", () => {
     });
     expect(contexts[0]).not.toHaveProperty("subscriptionId", expect.anything());
     expect(contexts[0]).not.toHaveProperty("attempt", expect.anything());
+    for (const facts of [outcome, reports[0]]) {
+      expect(facts).not.toHaveProperty("subscriptionId");
+      expect(facts).not.toHaveProperty("attempt");
+    }
     expect((await deliver()).code).toBe("duplicate");
   });
 

@@ -217,9 +217,10 @@ export class DeliveryState {
     const warnings = [...this.#warnings];
     // The cast is needed because TypeScript cannot see that a code and its own status belong together.
     const outcome = (
-      context.run !== undefined && context.secretId !== undefined
+      context.run && context.secretId && !config.scheme
         ? {
-            // Written out, because a run has established all facts, and V8 spreads an instance of a class slowly.
+            // Written out, because a run has established all facts (a scheme establishes fewer), and V8 spreads an
+            // instance of a class slowly.
             receivedAt: context.receivedAt,
             warnings,
             bodyBytes: context.bodyBytes,
