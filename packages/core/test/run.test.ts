@@ -725,6 +725,17 @@ describe("waitUntil", () => {
       expect(lines).toEqual(["svc-webhooks test: internal_error: no background here"]);
     },
   );
+
+  test("that cannot be read does not end the run before the handler", async () => {
+    const { receiver, lines } = observed({ on: { "*": async () => {} } });
+    const outcome = await receiver.receive(await signed(), {
+      get waitUntil(): never {
+        throw new Error("no background here");
+      },
+    });
+    expect(outcome).toMatchObject({ code: "processed" });
+    expect(lines).toEqual(["svc-webhooks test: internal_error: no background here"]);
+  });
 });
 
 test("receivers built from the same options share nothing but their store", async () => {

@@ -146,7 +146,8 @@ export class DeliveryState {
     if (this.#releaseWaitUntil) return;
     this.#releaseWaitUntil = nothing;
     this.#pending.begin(this.#work);
-    if (!this.options?.waitUntil) return;
+    // Only `keepAlive` reads `waitUntil`, because a getter may throw.
+    if (!this.options) return;
     this.keepAlive(
       new Promise<void>((resolve) => {
         this.#releaseWaitUntil = resolve;
