@@ -269,7 +269,9 @@ describe("what is not named", () => {
     // The server has no other effect.
     expect([exitCode, stderr]).toEqual([
       3,
-      expect.stringContaining("The server used a request to api.example.com, refused."),
+      expect.stringContaining(
+        "Access where no fault was tried: a request to api.example.com, refused.",
+      ),
     ]);
     expect(await nothingLeft(run)).toEqual(nothing);
   });

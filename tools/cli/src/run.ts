@@ -18,7 +18,7 @@ import { version } from "./version.js";
  */
 export async function run(words: readonly string[], process: Process): Promise<0 | 1 | 2 | 3> {
   const args = asOptions(words);
-  // Registers these secrets for masking, because a command may show the output of a program that prints them.
+  // Masks the values of these variables, because a command may show the output of a program that prints them.
   for (const name of ["SVC_API_KEY", "SVC_WEBHOOK_SECRET"]) conceal(process.env[name] ?? "");
   const entry = entryOf(args);
   try {
@@ -107,8 +107,8 @@ function unknownCommand(args: readonly string[]): UsageError {
   const [first = "", second = ""] = args;
   if (first.startsWith("-"))
     return new UsageError(
-      "Put options after the command.",
-      "svc-webhooks --help lists all commands.",
+      "The first argument is an option, not a command.",
+      "Put options after the command. svc-webhooks --help lists all commands.",
     );
   const group = groupOf(first);
   const two = `${first} ${second}`;

@@ -57,9 +57,9 @@ async function script(commands: readonly CommandEntry[]): Promise<readonly strin
 }
 
 /**
- * Returns the shell cases that choose words by the word before the current one. After an option with a value, they
- * offer its fixed values, if it has any. After any other word, they offer the values of the first argument, and the
- * options.
+ * Returns the lines of a shell `case` that offers words depending on the word before the current one. After an option
+ * with a value, these are its fixed values, if it has any. After any other word, they are the values of the first
+ * argument, and the options.
  */
 function optionCases({ options, argValues = [] }: Command): readonly string[] {
   const specs = Object.entries<OptionSpec>({ ...options, ...commonOptions });

@@ -32,7 +32,7 @@ export const conformance = command({
   usage: "<url> --secret-env <name>",
   args: ["url"],
   details: [
-    "Runs the receiver contract on a receiver in any language. Each case passes or fails, with the reason and the sentence of a specification on which it rests. To find the cause of a failure, use doctor.",
+    "Runs the receiver contract on a receiver in any language. Each case passes, fails or is not judged. A failure is printed with its reason and with the sentence of a specification on which the case rests. To find the cause of a failure, use doctor.",
     "Pass the receiver's secret. The receiver's handler for email.sent runs for made-up events, so run the command on a receiver for development. If the receiver refuses the first genuine delivery, the command stops.",
     "Responses do not show how often a handler ran. To judge the cases that depend on it, pass --handler-port, and let the receiver's handler post each event as JSON to http://127.0.0.1:<port>/ when it applies its effect. The handler must fail, with the text of the response, unless the status is 2xx.",
     "With --scheme, the deliveries are signed as that sender would sign them, and the receiver must handle every type. If the sender signs with a private key, pass that key as the secret.",

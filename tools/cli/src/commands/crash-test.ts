@@ -105,7 +105,11 @@ const options = {
     value: "list",
     text: "faults to inject: crash, fail, response_lost, status (503) or freeze",
   },
-  at: { type: "string", value: "fault@point", text: "run only one history, such as crash@3" },
+  at: {
+    type: "string",
+    value: "fault@point",
+    text: "run only the history with this fault at this point, such as crash@3",
+  },
   accept: {
     type: "string",
     multiple: true,
@@ -115,7 +119,7 @@ const options = {
   "time-limit": { type: "string", default: "10m", value: "duration", text: "stop after this time" },
   list: {
     type: "boolean",
-    text: "list the addresses and the crossings, without injecting a fault",
+    text: "list the addresses and the crossings (exchanges), without injecting a fault",
   },
   yes: {
     type: "boolean",
@@ -137,7 +141,7 @@ export const crashTest = command({
   usage: "--start <command> --url <url> --event <type> [--through <name>]",
   details: [
     "Delivers events to your server, which can be written in any language, and injects faults at each exchange with the outside world: it kills the server, breaks the connection, loses the response, or responds with 503 itself. It then retries as a sender does, and reports the effects that are missing or that took place twice.",
-    "Each history has its own processes, copy of the PostgreSQL database, and Redis (if redis-server is installed). The original database is only read. Any other --through service is used as it is. A --stub API responds with 200 and {}. Other requests through HTTP_PROXY are refused and reported.",
+    "Each history (a run with at most one fault) has its own processes, copy of the PostgreSQL database, and Redis (if redis-server is installed). The original database is only read. Any other --through service is used as it is. A --stub API responds with 200 and {}. Other requests through HTTP_PROXY are refused and reported.",
     "With --scheme, the deliveries are signed as that sender signs them. If the sender signs with a private key, leave the variable of --secret-env unset: your server then gets a new public key there.",
     "Exits with 1 if there is a finding that is not accepted, if an accepted one does not occur, or if a request to another host was refused. Exits with 3 if the test could not run: for example, if the server did not start, or if two undisturbed runs differed.",
   ],
@@ -230,7 +234,9 @@ export const crashTest = command({
   },
 });
 
-/** Resolves to the receiver at `--url`. Rejects with a UsageError unless it is a URL with a scheme on this machine. */
+/**
+ * Resolves to the receiver at `--url`. Rejects with a UsageError unless the URL has a scheme and is on this machine.
+ */
 async function receiverAt(text: string): Promise<Target> {
   const target = await resolveTarget("--url", text.replaceAll("{port}", "1"), undefined);
   if (text.includes("://")) return target;
@@ -307,9 +313,7 @@ const secretVariable = (
   return name === undefined || keys === undefined ? {} : { [name]: keys.server };
 };
 
-/**
- * @throws UsageError if the sender's signed time is in the body, so that receivers refuse a repeated body as too old
- */
+/** @throws UsageError if the sender's signed time is in the body: receivers refuse a repeated body as too old */
 function assertRepeatable(sender: Sender): void {
   if (sender.name !== "linear") return;
   throw new UsageError(
@@ -532,7 +536,8 @@ function explained({ code, message, facts }: CrashTestError, unacknowledged = ""
   if (code === "accepted_not_found") return new Failure(code, message, "");
   if (!facts) return new UsageError(message, "--help describes the options.");
   const { problem, lines, hints, unseen } = facts;
-  const refused = unseen.length === 0 ? [] : [`The server used ${unseen.join("; ")}.`];
+  const refused =
+    unseen.length === 0 ? [] : [`Access where no fault was tried: ${unseen.join("; ")}.`];
   if (code === "not_acknowledged") {
     return notRun(code, [problem, ...lines, ...hints, ...refused].join(" | "), unacknowledged);
   }

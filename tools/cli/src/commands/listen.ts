@@ -55,7 +55,7 @@ const options = {
     type: "string",
     default: "1048576",
     value: "number",
-    text: "refuse larger bodies",
+    text: "refuse bodies with more bytes",
   },
   ...schemeOption,
   ...secretOptions,

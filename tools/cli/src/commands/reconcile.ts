@@ -14,8 +14,8 @@ import { walk } from "../reconcile/walk.js";
 const longestMs = 365 * 86_400_000;
 
 /**
- * The longest time to reserve for the walk, in milliseconds. Handled deliveries whose records expired during the walk
- * would be reported as lost.
+ * The longest time to reserve for the comparison, in milliseconds. Handled deliveries whose records expired during the
+ * comparison would be reported as lost.
  */
 const longestWalkMs = 3_600_000;
 
@@ -108,7 +108,7 @@ export const reconcile = command({
     if (comparedMs < sinceMs && !context.json) {
       const shown = `${Math.round((sinceMs - comparedMs) / 60_000)} min`;
       note(
-        `Deliveries from the first ${shown} of --since are not compared: their records may expire during the walk. To compare them, set a longer retainMs, and pass it as --retain.`,
+        `Deliveries from the first ${shown} of --since are not compared: their records may expire during the comparison. To compare them, set a longer retainMs, and pass it as --retain.`,
       );
     }
     return withService(context, async (client) => {
@@ -170,7 +170,7 @@ function maxOf(redeliver: boolean, max: string | undefined): number | undefined 
 
 /**
  * Returns the age of the oldest deliveries to compare, in milliseconds: `sinceMs`, or less if their records could
- * expire during the walk.
+ * expire during the comparison.
  */
 function comparedOf(
   sinceMs: number,

@@ -210,7 +210,7 @@ async function send(
 
 const mostResponseBytes = 65_536;
 
-/** Resolves to the status of a response, and, from status 300 on, to the outcome in its body if there is one. */
+/** Resolves to the status of a response and, if the status is 300 or more, the outcome in the body, if there is one. */
 async function resultOf(response: IncomingMessage) {
   const { statusCode: status = 0, headers } = response;
   response.on("error", () => {});

@@ -22,7 +22,7 @@ const sendEmail: Trigger = async ({ emails }, { from, to }, signal) => {
   return { send_id, status };
 };
 
-/** The functions that cause events, by event type (assumption A-04). */
+/** The functions that cause events, by event type (assumption A-04 of the sandbox). */
 const triggers: Readonly<Record<string, Trigger>> = {
   "email.sent": sendEmail,
   "email.delivered": sendEmail,

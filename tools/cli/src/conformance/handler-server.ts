@@ -19,9 +19,9 @@ const mostBytes = 4_194_304;
 const requestMs = 10_000;
 
 /**
- * Serves the contract's handler on 127.0.0.1. Each POST request with an event as JSON runs the handler. The status is
- * 204 if the run succeeds, and 500, with the error's message, if it fails: the receiver's handler must then fail too.
- * Other requests get 405 (not a POST), 403 (from a web page) or 400 (not JSON, or larger than 4 MiB).
+ * Serves the handler of the receiver contract on 127.0.0.1. Each POST request with an event as JSON runs the handler.
+ * The status is 204 if the run succeeds, and 500, with the error's message, if it fails: the receiver's handler must
+ * then fail too. Other requests get 405 (not a POST), 403 (from a web page) or 400 (not JSON, or larger than 4 MiB).
  *
  * @param port the port to use, or 0 to choose a free port
  * @throws Failure (as a rejection) `port_unavailable`

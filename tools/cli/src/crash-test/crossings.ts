@@ -94,7 +94,7 @@ export class Crossings {
     return [...this.#pending];
   }
 
-  /** Resolves to true when no exchange is pending or has changed for `quietMs`, or to false after `mostMs`. */
+  /** Resolves to true when no exchange is pending, and none has changed for `quietMs`, or to false after `mostMs`. */
   async quiet(quietMs: number, mostMs: number, signal: AbortSignal): Promise<boolean> {
     const start = performance.now();
     for (;;) {

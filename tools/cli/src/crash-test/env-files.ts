@@ -2,7 +2,10 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { addressOf } from "./addresses.js";
 
-/** Match the files that a server may read by itself, and, among them, those that only show which variables exist. */
+/**
+ * Match the names of files that a server may read by itself, and, among them, of those that only show which variables
+ * exist.
+ */
 const envFile = /^\.env(?:\..+)?$/;
 const sample = /\.(?:example|sample|template|dist|vault)$/;
 

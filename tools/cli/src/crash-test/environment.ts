@@ -11,7 +11,7 @@ export type Access = "through" | "stub" | "unnamed";
 export interface Address {
   readonly name: string;
   readonly access: Access;
-  /** The address without parts that may be secret, `…` if none was found in the variable, or `not set`. */
+  /** The address without parts that may be secret, `…` if no address was found in the variable, or `not set`. */
   readonly shown: string;
 }
 

@@ -66,6 +66,6 @@ export async function prepareDatabases(options: PrepareOptions): Promise<void> {
     await runShell("--prepare", prepare, own, signal, watcher);
   } finally {
     await closers.close();
-    for (const access of refused) note(`--prepare made ${access}.`);
+    for (const access of refused) note(`Access by --prepare: ${access}.`);
   }
 }

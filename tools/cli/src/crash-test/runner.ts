@@ -20,7 +20,10 @@ const quietMs = 300;
 /** How long exchanges may take to end after an event was acknowledged or given up, in milliseconds. */
 const stuckMs = 15_000;
 
-/** The maximum number of tries if a fault does not happen, because the exchanges differ from the undisturbed ones. */
+/**
+ * How often a history is run at most if its fault does not happen because its exchanges differ from the undisturbed
+ * ones.
+ */
 const mostTries = 3;
 
 /** The letters of a history's servers. A history has no more servers than letters. */
@@ -246,7 +249,9 @@ async function runHistory(
   }
 }
 
-/** Returns whether the run that holds an event's lease may continue: its server is active, and it has not ended. */
+/**
+ * Returns whether the run that holds an event's lease may continue: its server is active, and the run has not ended.
+ */
 function mayStillRun(
   event: number,
   attempts: History["attempts"],

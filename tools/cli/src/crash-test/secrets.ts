@@ -17,7 +17,7 @@ const decoded = (text: string): string => {
 export const secretSegments = (path: string): readonly string[] =>
   path.split("/").filter((segment) => !/^(?:[a-z]{0,10}|v\d+)$/.test(segment));
 
-/** Matches a name that is not masked, because other texts may contain it, such as the user of a database. */
+/** Matches a user in a URL that is not masked, such as that of a database, because other texts may contain the name. */
 const plainName = /^[a-z]+(?:[._-][a-z]+)*$/i;
 
 /** Returns the secrets in the URLs of a value: passwords, users that may be keys, and parameters named like secrets. */

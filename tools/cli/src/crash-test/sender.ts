@@ -12,7 +12,7 @@ const retryMs = 300;
 /** How long the sender waits for a response, in milliseconds. It is shorter than the 15 s of `crashTest()`. */
 const patienceMs = 10_000;
 
-/** The maximum number of attempts per event, not counting those refused because another one was in flight. */
+/** The maximum number of attempts per event, not counting those refused because another attempt was in flight. */
 const mostAttempts = 15;
 
 /** The maximum number of attempts per event that are refused as `in_flight`. With the pauses, they take a minute. */

@@ -6,7 +6,7 @@ import type { Stub, Through } from "./environment.js";
 import { prepareDatabases } from "./prepare.js";
 import type { Watcher } from "./watcher.js";
 
-/** The databases and Redis servers from which each history gets its own. */
+/** Provides the databases and the Redis servers of each history. */
 export interface Services {
   readonly databases: ReadonlyMap<string, DatabaseServer>;
   readonly redis: ReadonlyMap<string, RedisServers>;

@@ -33,7 +33,7 @@ export function pointOf(text: string): string {
   );
 }
 
-/** The options of this command that reports and errors name. */
+/** The names of this command's options in reports and errors. */
 export const commandWords: Words = {
   only: "`--at`",
   accept: "--accept",

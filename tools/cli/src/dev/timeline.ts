@@ -17,9 +17,9 @@ import type { LogLines } from "./log-lines.js";
 const newest = 100;
 
 /**
- * Returns a function that prints the attempts that the sandbox has made since the last call, those of older deliveries
- * first. It also sends the lines of the app's output about a delivery to the sandbox, which shows them next to the last
- * attempt.
+ * Returns a function that prints the attempts that the sandbox has made since the previous call of the function, those
+ * of older deliveries first. It also sends the lines of the app's output about a delivery to the sandbox, which shows
+ * them next to the last attempt.
  *
  * @param deliveries lists the deliveries of the endpoint
  */
@@ -28,7 +28,10 @@ export function createTimeline(
   deliveries: FollowDeliveries,
   log: LogLines,
 ): (client: Client, signal: AbortSignal) => Promise<void> {
-  /** Each delivery's status and state, the number of attempts that were printed, and the number of the last attempt. */
+  /**
+   * The last known facts of each delivery: its status, its status and number of attempts as one text (`state`), the
+   * number of attempts that were printed, and the number of the last attempt (`n`).
+   */
   const known = new Map<string, { status: string; state: string; printed: number; n: unknown }>();
   /** Results whose reasons have already been printed. */
   const explained = new Set<string>();

@@ -128,6 +128,6 @@ const droppedForgery = {
   fix: "Respond with 401. If the missing response is not deliberate, look for an exception in the receiver's log.",
 };
 
-/** Returns whether no response arrived although the connection was accepted, or may have been. */
+/** Returns whether no response arrived although the server accepted the connection, or may have accepted it. */
 const isDropped = (lost: Finding | undefined) =>
   lost !== undefined && lost.id !== "unreachable" && lost.id !== "tls";

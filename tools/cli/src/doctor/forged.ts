@@ -28,8 +28,8 @@ export async function examineForgeries(genuineReply: Reply, examining: Examining
     if (isSuccess(genuineReply)) after = await afterForgeries(examining);
   } finally {
     findings.push(...distinct(accepted, genuineReply));
-    // Reports only errors that a wrong signature causes. After a lockout, genuine deliveries get the same status, and a
-    // receiver that fails on every delivery responds to them with a server error too.
+    // Reports only errors that a wrong signature causes. After a lockout, genuine deliveries get the same status as
+    // forged ones. A receiver that fails on every delivery responds to genuine deliveries with a server error too.
     const own = errors.filter(({ status }) => status !== after?.status);
     if (own.length > 0 && !isError(genuineReply)) {
       findings.push(finding("forgery_is_an_error", own.map(replyText).join(" ")));

@@ -106,7 +106,7 @@ const kindsOfService: readonly Forgery[] = [
   ),
 ];
 
-/** Replaces the first text in a field `type` of a JSON body. A body without one stays the same. */
+/** Replaces the first string in a field `type` of a JSON body. A body without such a field stays the same. */
 const withType = (body: Uint8Array, type: string): Uint8Array =>
   Buffer.from(
     Buffer.from(body)

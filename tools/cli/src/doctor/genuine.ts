@@ -67,7 +67,8 @@ async function notFound(reply: Reply, { bodies, sendToOtherSlash }: Examining): 
 /** Returns the finding for the outcome code of an svc-webhooks receiver, or undefined if the cause is still unknown. */
 function knownCode(reply: Reply): Finding | undefined {
   const { code } = reply;
-  // This outcome does not show why the signatures differ. The guesses may.
+  // `signature_mismatch` does not show why the signatures differ. The signatures that mistaken receivers compute may
+  // show it.
   if (code === undefined || code === "signature_mismatch") return undefined;
   return finding(mistakes[code] ?? code, replyText(reply));
 }
@@ -84,7 +85,10 @@ const mistakes: Readonly<Partial<Record<OutcomeCode, FindingId>>> = {
 const unknownCause = (reply: Reply): Finding =>
   finding(isError(reply) ? "genuine_failed" : "wrong_secret", replyText(reply));
 
-/** Resolves to the finding about the rejection of a genuine delivery, for which no guess was accepted. */
+/**
+ * Resolves to the finding about the rejection of a genuine delivery, if the receiver accepted none of the guessed
+ * signatures.
+ */
 async function refused(
   reply: Reply,
   { ask, bodies, expectMore, send, signing }: Examining,

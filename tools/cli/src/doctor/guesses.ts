@@ -4,7 +4,9 @@ import { jsonIn } from "../lib/json-in.js";
 
 type Bytes = string | Uint8Array;
 
-/** Returns the signature of a message in the form of the service. The key may be one that a receiver would refuse. */
+/**
+ * Signs a message, and returns the signature in the service's form. The key may be one that a receiver would refuse.
+ */
 const signedWith = (key: Bytes, message: Bytes): string =>
   `sha256=${createHmac("sha256", key).update(message).digest("hex")}`;
 

@@ -12,8 +12,8 @@ const kinds = {
 } as const;
 
 /**
- * Sends a delivery with the signatures that mistaken receivers compute, until one is accepted. Resolves to the finding
- * about that mistake, or to undefined if none is accepted.
+ * Sends the delivery with one guessed signature after another, until the receiver accepts one. Resolves to the finding
+ * about the mistake behind that signature, or to undefined if none is accepted.
  *
  * @param refusal the reply to the genuine delivery
  */

@@ -5,7 +5,7 @@ const maximum = { repeats: 3, pauseMs: 10_000 };
 
 /**
  * Wraps `send` so that it repeats a probe after a 429 response, up to three times, each time after the pause that the
- * response demands. If a response demands a pause of more than 10 s, the probe is not repeated.
+ * response demands. Does not repeat the probe if that pause is longer than 10 s.
  */
 export const patient =
   (send: Send, signal: AbortSignal): Send =>

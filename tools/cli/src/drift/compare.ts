@@ -58,7 +58,10 @@ interface PathNode {
 
 const createNode = (): PathNode => ({ below: new Map(), isPath: false });
 
-/** Returns a function that returns whether it has not had a path before, nor a parent of it other than the root. */
+/**
+ * Returns a function that returns true for a path unless an earlier call had the same path, or a parent of it other
+ * than the root.
+ */
 function createPaths(): (path: readonly string[]) => boolean {
   const root = createNode();
   return (path) => {

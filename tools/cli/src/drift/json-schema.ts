@@ -35,7 +35,10 @@ export interface Difference {
 export const typeOf = (value: unknown): string =>
   value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
 
-/** The differences in a value: its own one, or those in its parts, each with the name that leads to the part. */
+/**
+ * The differences in a value: that of the value itself, or those in its parts, each with the name that leads to the
+ * part.
+ */
 interface Result {
   readonly own?: Omit<Difference, "path">;
   readonly parts: readonly (readonly [name: string, part: Result])[];
@@ -106,7 +109,10 @@ const combined = (schema: JsonSchema, base: JsonSchema): JsonSchema => ({
 type Compare = (value: unknown, declaration: JsonSchema | boolean, depth: number) => Result;
 
 function createComparison(resolve: Resolve): Compare {
-  /** The results by schema and value, because the branches of a recursive union have the same schemas for parts. */
+  /**
+   * The results by schema and value, so that no part is compared repeatedly: the branches of a recursive union share
+   * the schemas of their parts.
+   */
   const known = new Map<JsonSchema, Map<unknown, Result>>();
 
   const compareResolved = (value: unknown, schema: JsonSchema, depth: number): Result => {
@@ -116,7 +122,7 @@ function createComparison(resolve: Resolve): Compare {
       const results = branches.map((branch) =>
         compareResolved(value, combined(resolve(branch), rest), depth),
       );
-      // The branch that fits best.
+      // Returns the result of the branch that fits best.
       return results.toSorted((left, right) => left.weight - right.weight)[0] ?? same;
     }
     const changed = (expected: string, found: string) =>
@@ -137,7 +143,8 @@ function createComparison(resolve: Resolve): Compare {
 
   const compare: Compare = (value, declaration, depth) => {
     if (typeof declaration === "boolean") return same;
-    // A text or a number may occur at several depths.
+    // Does not store the results of texts and numbers, because these may occur at several depths, and the weight
+    // depends on the depth.
     if (Object(value) !== value) return compareResolved(value, resolve(declaration), depth);
     const results = known.get(declaration) ?? new Map<unknown, Result>();
     known.set(declaration, results);
@@ -191,12 +198,12 @@ function entrySchemaOf(
   return isDescribed ? additionalProperties : undefined;
 }
 
-/** The pattern of a JSON Schema that is not a regular expression. */
+/** Thrown for a pattern of a JSON Schema that is not a regular expression. The message is the pattern. */
 export class InvalidPattern extends Error {}
 
 /** @throws InvalidPattern if the pattern is not a regular expression */
 function matches(pattern: string, name: string): boolean {
-  // Some patterns are valid only without the flag, such as `[\w-.]`.
+  // Some patterns, such as `[\w-.]`, are valid only without the flag `u`.
   for (const flags of ["u", ""]) {
     try {
       return new RegExp(pattern, flags).test(name);

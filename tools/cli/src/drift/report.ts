@@ -1,7 +1,7 @@
 import { isFieldName, isTypeName } from "../lib/field-name.js";
 import type { Change, Difference } from "./json-schema.js";
 
-/** A difference or an unknown type, and how many deliveries of the type have it. */
+/** A difference or an unknown type, with the number of deliveries that have it. */
 export interface Row {
   readonly type: string | null;
   readonly change: Change | "unknown_type";
@@ -34,7 +34,7 @@ const pathText = (path: readonly string[]): string =>
     .replaceAll(/\.?\[\]/g, "[]")
     .replaceAll(".{}", "{}");
 
-/** Creates a report without values. A name that may be a value is shown as `…`. */
+/** Creates a report that contains no values of events. A name that may be a value is shown as `…`. */
 export function createReport(): Report {
   const totals = new Map<string | undefined, number>();
   const counts = new Map<string, Omit<Row, "of"> & { readonly key: string | undefined }>();

@@ -5,8 +5,8 @@ import { isOutcome } from "./outcome.js";
 import { textOf } from "./terminal/table.js";
 
 /**
- * Returns the options of a request to a control route. The request is not retried, because a service other than the
- * sandbox may respond with a status that the client would retry for a minute.
+ * Returns the options of a request to a control route, which only the sandbox has (`/_sandbox/…`). The request is not
+ * retried, because a service other than the sandbox may respond with a status that the client would retry for a minute.
  */
 const once = (signal: AbortSignal) => ({ signal, maxRetries: 0 });
 

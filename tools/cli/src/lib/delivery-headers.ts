@@ -18,7 +18,7 @@ export const passedHeaders = (headers: HeaderList, sender: Sender): HeaderList =
     sender === service ? documented.has(name.toLowerCase()) : !own.test(name),
   );
 
-/** Appends headers to a delivery's, and removes those with the same names. */
+/** Returns a delivery's headers followed by `added`, without the delivery's headers of the same names. */
 export function withHeaders(headers: HeaderList, added: HeaderList): HeaderList {
   const names = new Set(added.map(([name]) => name.toLowerCase()));
   return [...headers.filter(([name]) => !names.has(name.toLowerCase())), ...added];

@@ -14,9 +14,9 @@ export type Explainer = (
 ) => Promise<Pick<RequestExplanation, "mistake"> | undefined>;
 
 /**
- * Returns a function that explains refusals: one at a time, at most ten a minute, and only by mistakes that are found
- * with little work. These limits are necessary because anyone who can reach the port can cause refusals, and a full
- * search can take seconds.
+ * Returns a function that explains refusals, one at a time and at most ten a minute. It looks only for mistakes that
+ * can be found with little work. These limits are necessary because anyone who can reach the port can cause refusals,
+ * and a full search can take seconds.
  *
  * @param now returns the milliseconds of a monotonic clock
  */

@@ -79,7 +79,10 @@ const isArray = (all: unknown): all is readonly Listed[] => Array.isArray(all);
 const isUnreachable = (error: unknown) =>
   error instanceof Failure && error.code === "connection_failed";
 
-/** The number of failed polls in a row after which the service counts as down. One may fail during a restart. */
+/**
+ * The number of failed polls in a row after which the service counts as down. A single poll may fail during a restart
+ * of the service.
+ */
 const failedLooks = 2;
 
 /**
@@ -88,7 +91,8 @@ const failedLooks = 2;
  * when the service stops responding or responds again.
  *
  * Resolves when `gone` or the signal of `context` is aborted. Also resolves if, before the first list has arrived, a
- * poll fails for a reason other than a failed connection, because only a sandbox can list its endpoints.
+ * poll fails for a reason other than a failed connection: the service is then not a sandbox, so it cannot list its
+ * endpoints.
  */
 export async function watch(
   context: ServiceContext & Pick<Context, "note">,

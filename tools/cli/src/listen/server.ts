@@ -62,7 +62,7 @@ export interface ListenOptions {
   readonly headersMs?: number;
 }
 
-/** The time limit for a forwarded request, in milliseconds. Most senders wait less long for a response. */
+/** The time limit for a forwarded request, in milliseconds. Most senders do not wait that long for a response. */
 const forwardMs = 30_000;
 /** How long a request may take to arrive, in milliseconds. After that, the response is 408. */
 const requestMs = 30_000;

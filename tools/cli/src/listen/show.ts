@@ -66,7 +66,8 @@ export function createShow(
       return;
     }
     const isRefused = target !== undefined && target.status >= 300;
-    // Shows the response body only for these: for other outcome codes, the texts of this command explain more.
+    // Shows the response body only without an outcome code, or with this one. For other codes, the texts of this
+    // command explain more.
     const isOwn = code === undefined || code === "signature_mismatch";
     const genuine = secretId === "previous" ? "genuine, previous secret" : verdict;
     const parts = [

@@ -39,9 +39,9 @@ export interface Walked {
 
 /**
  * Compares the deliveries of an endpoint with the records of a receiver. If the list ends with an error or by Ctrl-C,
- * compares the deliveries that were read until then. Looks for lost deliveries in the queue and the store again. If
- * that fails, they stay lost in the report. If Ctrl-C interrupts a call to the store, the report omits the deliveries
- * of that call.
+ * compares the deliveries that were read until then. With a queue, looks for lost deliveries in the queue and the store
+ * a second time. If that fails, they stay lost in the report. If Ctrl-C interrupts a call to the store, the report
+ * omits the deliveries of that call.
  *
  * @throws Failure, or an error of the records or the queue (as rejections)
  */

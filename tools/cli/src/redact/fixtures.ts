@@ -29,7 +29,7 @@ export function createFixtures(sender: Sender, redactor: Redactor): Fixtures {
       const { verdict } = captured;
       if (verdict !== "genuine") return notGenuine;
       const time = Date.parse(captured.at);
-      if (Number.isNaN(time)) return "Its time is not a date.";
+      if (Number.isNaN(time)) return "Its time of arrival is not a date.";
       const text = bodyTextOf(captured.headers, captured.body);
       if (typeof text === "string") return text;
       const { headers: kept, ids } = redactedHeaders(captured.headers, scheme.headers, redactor);

@@ -19,7 +19,10 @@ const typeHeaders: ReadonlySet<string> = new Set([
   "x-shopify-topic",
 ]);
 
-/** Returns whether a listed header has a value that may stay, or undefined for a header that is not listed. */
+/**
+ * Returns whether the value of an id, type or attempt header is well-formed, so that it may stay, or undefined for any
+ * other header.
+ */
 function isKept(name: string, value: string): boolean | undefined {
   if (idHeaders.has(name)) return isIdText(value);
   if (typeHeaders.has(name)) return isTypeName(value);

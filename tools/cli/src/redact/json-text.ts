@@ -5,7 +5,7 @@ export interface JsonToken {
   readonly type: "name" | "string" | "number";
   /** The decoded text of a name or a string, or the digits of a number as they are written. */
   readonly value: string;
-  /** The name of the member that contains the token, or whose name it is. Undefined outside of objects. */
+  /** The name of the member that contains this token or has it as its name. Undefined outside of objects. */
   readonly name: string | undefined;
   /** The position at which the object with this member begins, or -1 outside of objects. */
   readonly object: number;

@@ -25,7 +25,7 @@ const times: ReadonlySet<string> = new Set(
 /** The maximum length of a name that is looked up, in characters. For longer names, `spelled` would be slow. */
 const mostName = 64;
 
-/** Returns whether a set of names in the uniform spelling has a name. */
+/** Returns whether a set of uniformly spelled names contains a name, in whatever spelling. */
 export const isAmong = (names: ReadonlySet<string>, name: string): boolean =>
   name.length <= mostName && names.has(spelled(name));
 

@@ -12,5 +12,5 @@ export const keepOption = {
 /** Returns the line that lists the names under which values stayed. */
 export const keptText = (kept: readonly Kept[]): string =>
   kept.length === 0
-    ? "Nothing was kept."
+    ? "No value was kept."
     : `Kept: ${kept.map(({ name, count }) => `${name} (${count})`).join(", ")}`;

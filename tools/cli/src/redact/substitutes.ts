@@ -8,8 +8,8 @@ export interface Substitutes {
   /** Replaces the name of an entry in a map. A short name gets longer, so that two names hardly ever become equal. */
   readonly entry: (value: string) => string;
   /**
-   * Replaces the digits of a number, except the first three of its exponent. Its integer part does not grow, so that a
-   * schema's upper limit still holds. 0 and 1 stay, because they may be flags.
+   * Replaces the digits of a number, but keeps its exponent, which is cut to three digits. The integer part does not
+   * grow, so that a schema's upper limit still holds. 0 and 1 stay, because they may be flags.
    */
   readonly number: (value: string) => string;
 }
@@ -28,7 +28,9 @@ const email = /^[^\s@/]{1,64}@[^\s@/]{1,255}$/;
 /** Matches the prefix of an id of the service. */
 const idPrefix = /^(?:msg|send|we|evt|dlv|sub|dom|src)_(?=[A-Za-z\d]+$)/;
 
-/** Returns whether a text is a date with a time of day, or seconds or milliseconds since 1970 in this century. */
+/**
+ * Returns whether a text is a date with a time of day, or a time of this century in seconds or milliseconds since 1970.
+ */
 export const isMoment = (text: string): boolean =>
   (/\d:\d/.test(text) &&
     (isoDate.test(text) || httpDate.test(text)) &&
@@ -49,7 +51,8 @@ export function createSubstitutes(key: Uint8Array): Substitutes {
   const hex = (value: string) => bytes(value, 6).toString("hex");
 
   /**
-   * Calls `make` with new bytes until its result differs from the value. After `mostRounds`, repeats one letter.
+   * Calls `make` with new bytes until its result differs from the value. After `mostRounds`, returns a single letter,
+   * repeated to the length of the value.
    */
   const different = (
     value: string,

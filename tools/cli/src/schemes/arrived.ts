@@ -48,7 +48,8 @@ type ArrivedContext = Context<typeof arrivedOptions>;
  * Reads a request from `--capture`, or from `--header` and the body. The time of arrival is that of `--at`, by default
  * that of the captured request, or now.
  *
- * @throws UsageError (as a rejection) unless exactly one of the two is given, and if an option or the input is invalid
+ * @throws UsageError (as a rejection) unless exactly one of `--capture` and `--header` is given, and if an option or
+ *   the input is invalid
  */
 export async function readArrived(context: ArrivedContext): Promise<Arrived> {
   const { header, at, capture, body } = context.options;

@@ -10,8 +10,8 @@ export interface Identity {
 }
 
 /**
- * Resolves to the delivery id and the event type of a request, without verifying its signature. A part that the scheme
- * does not find is undefined. If the scheme throws, both are.
+ * Resolves to the delivery id and the event type of a request, without verifying its signature. A value that the scheme
+ * does not find is undefined. If the scheme throws, both are undefined.
  */
 export async function identityOf(
   scheme: Scheme,

@@ -15,7 +15,7 @@ export const senderOf = ({ scheme }: { readonly scheme: string | undefined }): S
   scheme === undefined ? service : senders[scheme as SenderName];
 
 /**
- * Rejects options that have no effect without `--scheme`. Called only if that option is not given.
+ * Rejects options that have no effect without `--scheme`. Called only if `--scheme` is not given.
  *
  * @param values the values by option: undefined, `false` and an empty list count as not given
  * @throws UsageError if one of the options is given

@@ -3,8 +3,8 @@ import { hostname } from "node:os";
 import { exists, linkAt, statOf } from "../../dev/processes.js";
 
 /*
- * The owner of a database is a process: its machine or container, its id and its start time. A later run uses it to
- * recognize the databases that a killed run has left.
+ * The owner of a database is the process that created it, identified by its machine or container, its id and its start
+ * time. A later run uses the owner to recognize the databases that a killed run has left.
  */
 
 /** The source of a pattern that matches owners. */

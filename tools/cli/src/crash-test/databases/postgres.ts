@@ -54,7 +54,7 @@ const databaseOf = ({ pathname, username }: URL): string =>
 export interface OwnDatabase {
   readonly name: string;
   readonly url: URL;
-  /** Reads all tables of the user, without those of our store. */
+  /** Reads all tables of the user, except those of our store. */
   readonly read: () => Promise<WorldState["tables"]>;
   /** Resolves to the columns that the rows of `read` lack, such as `orders.id`. */
   readonly notCompared: () => Promise<readonly string[]>;
@@ -218,8 +218,8 @@ function valueOf(parameter: string, value: string): string {
 }
 
 /**
- * Copies the settings of `alter database … set` and `alter role … in database … set`, because a copy of a template
- * lacks them. Resolves to the settings that could not be copied, with the reason.
+ * Copies the settings of `alter database … set` and `alter role … in database … set`, because PostgreSQL does not copy
+ * them from a template. Resolves to the settings that could not be copied, with the reason.
  */
 async function copySettings(
   admin: Client,
@@ -259,7 +259,7 @@ async function assertSelfContained(client: Client, variable: string): Promise<vo
   );
 }
 
-/** Matches the names of the databases that all runs create, and captures the owner. */
+/** Matches the name of a database that any run has created, and captures the owner. */
 const ofRuns = new RegExp(`^${databasePrefix}(${ownerPattern})_[0-9a-f]{6}_(?:base|\\d+)$`);
 
 /** Drops the databases that killed runs of this machine have left, and resolves to their number. */

@@ -41,8 +41,8 @@ const hasProgram = (): boolean =>
  * Provides a Redis server for each history: one that this command starts, or else the named one if its database is
  * empty.
  *
- * @throws Failure (as a rejection) if there is no `redis-server`: `redis_not_empty` if the named database has keys, or
- *   `redis_unreachable`
+ * @throws Failure (as a rejection), only if the program `redis-server` is not installed: `redis_not_empty` if the named
+ *   database has keys, or `redis_unreachable`
  */
 export async function redisServers(
   through: Through,
@@ -135,7 +135,7 @@ async function startRedis(name: string, watcher: Watcher, signal: AbortSignal): 
         throw notRun(
           "redis_ended",
           `redis-server ended with ${end} before it listened.`,
-          `Run redis-server on its own to find the cause. If it is not in the PATH, the database in ${name} is used, provided that it is empty.`,
+          `Run redis-server on its own to find the cause, or remove it from the PATH to use the database in ${name}, which must then be empty.`,
         );
       }
       await pause(10, undefined, { signal });

@@ -2,7 +2,7 @@ import { createServer, type Socket } from "node:net";
 import type { Exchanges, Passing } from "../crossings.js";
 import { connectUpstream, listening, type Listening } from "./listening.js";
 
-/** How long a connection must be silent before its next bytes count as another exchange, in milliseconds. */
+/** The time after the client's last bytes at which an exchange ends if the server has sent nothing, in milliseconds. */
 const silenceMs = 20;
 
 export interface BytesProxyOptions {

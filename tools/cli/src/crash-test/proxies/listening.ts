@@ -18,7 +18,10 @@ export function connectUpstream(
   return upstream;
 }
 
-/** Adds a socket to those that `Listening.close` destroys. Ignores its errors, because `close` follows each of them. */
+/**
+ * Adds a socket to those that `Listening.close` destroys. Ignores its errors, because the event `close` follows each
+ * error.
+ */
 function follow(sockets: Set<Socket>, socket: Socket): void {
   sockets.add(socket);
   socket.on("error", () => {});

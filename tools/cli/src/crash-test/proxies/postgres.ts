@@ -58,10 +58,10 @@ interface Unit {
   readonly texts: string[];
   /**
    * Whether the client sent a `Flush` in the exchange. The client then waits for parts of the reply before it sends
-   * more messages, so both are forwarded as they arrive.
+   * more messages, so the proxy forwards messages and replies as they arrive.
    */
   isStreaming: boolean;
-  /** Whether the first messages were sent to the server. */
+  /** Whether the first messages of this unit were sent to the server. */
   isSent: boolean;
 }
 

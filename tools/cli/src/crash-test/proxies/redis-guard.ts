@@ -8,7 +8,10 @@ export interface RedisGuard {
   readonly opening: readonly (readonly string[])[];
   /** Returns why a command is refused, or undefined if it may pass. */
   readonly refusalOf: (words: readonly string[]) => string | undefined;
-  /** Returns a function to call with each command of a connection and its reply: undefined if the connection broke. */
+  /**
+   * Returns a function to call with each command of a connection and the reply, which is undefined if the connection
+   * broke.
+   */
   readonly observer: () => (words: readonly string[], reply: Buffer | undefined) => void;
   /** The keys that were certainly written. */
   readonly written: ReadonlySet<string>;
@@ -31,7 +34,7 @@ const passing: Readonly<Record<string, RegExp>> = {
   SCRIPT: /^(?:EXISTS|LOAD)$/,
 };
 
-/** Matches the names of refused commands that a script can run, as strings in Lua. */
+/** Matches a Lua string with the name of a refused command that a script could run. */
 const inScripts = /(?:["']|\[\[)(?:SELECT|FLUSHALL|FLUSHDB|SWAPDB|MOVE|COPY|MIGRATE)(?:["']|\]\])/i;
 
 /** Returns the text of the script that a command runs or loads, or an empty string. */

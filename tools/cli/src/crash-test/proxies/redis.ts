@@ -70,7 +70,10 @@ const ofConnection =
 const repeating =
   /^(?:INCR|INCRBY|INCRBYFLOAT|DECR|DECRBY|APPEND|[LR]PUSHX?|XADD|PUBLISH|HINCRBY|HINCRBYFLOAT|ZINCRBY)$/;
 
-/** Returns the facts about a command. The name includes the key up to its first `:` or `{`, if that is a plain word. */
+/**
+ * Returns the facts about a command. The name includes the key up to its first `:` or `{`, if that part is a plain
+ * word.
+ */
 export function factsOfCommand(words: readonly string[]) {
   const [command = "", first = "", , third = ""] = words;
   const name = command.toUpperCase();
