@@ -119,7 +119,7 @@ const options = {
   "time-limit": { type: "string", default: "10m", value: "duration", text: "stop after this time" },
   list: {
     type: "boolean",
-    text: "list the addresses and the crossings (exchanges), without injecting a fault",
+    text: "list the addresses and the crossings (exchanges), without a fault",
   },
   yes: {
     type: "boolean",
@@ -140,8 +140,8 @@ const blind: readonly string[] = [
 export const crashTest = command({
   usage: "--start <command> --url <url> --event <type> [--through <name>]",
   details: [
-    "Delivers events to your server, which can be written in any language, and injects faults at each exchange with the outside world: it kills the server, breaks the connection, loses the response, or responds with 503 itself. It then retries as a sender does, and reports the effects that are missing or that took place twice.",
-    "Each history (a run with at most one fault) has its own processes, copy of the PostgreSQL database, and Redis (if redis-server is installed). The original database is only read. Any other --through service is used as it is. A --stub API responds with 200 and {}. Other requests through HTTP_PROXY are refused and reported.",
+    "Delivers events to your server, which can be written in any language, and injects faults at each exchange with the outside world: it kills the server, breaks the connection, loses the response, or responds with 503 itself. It then retries as a sender does, and reports the effects that are missing or that took place twice. Each run, with at most one fault, is called a history.",
+    "Each history has its own processes, copy of the PostgreSQL database, and Redis (if redis-server is installed). The original database is only read. Any other --through service is used as it is. A --stub API responds with 200 and {}. Other requests through HTTP_PROXY are refused and reported.",
     "With --scheme, the deliveries are signed as that sender signs them. If the sender signs with a private key, leave the variable of --secret-env unset: your server then gets a new public key there.",
     "Exits with 1 if there is a finding that is not accepted, if an accepted one does not occur, or if a request to another host was refused. Exits with 3 if the test could not run: for example, if the server did not start, or if two undisturbed runs differed.",
   ],

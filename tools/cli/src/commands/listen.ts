@@ -72,7 +72,7 @@ export const listen = command({
   details: [
     "Receives deliveries at any path on 127.0.0.1, and prints its URL and a line for each delivery.",
     "Without a secret, this command registers an endpoint for all event types, prints its secret for your receiver, and archives the endpoint on exit. It exits with 1 if the sandbox loses the endpoint or rotates its secret. It uses the sandbox unless --base-url or SVC_BASE_URL names another service. If you pass a secret, register the command's own URL yourself. A previous secret is accepted too.",
-    "The body is forwarded byte for byte, with the documented X-SVC-* headers, Idempotency-Key and Content-Type; redirects are not followed. The sender receives the target's status and body, or 502 or 504 if the target does not respond. A delivery with a wrong signature gets 401 and is not forwarded. listen explains at most ten wrong signatures a minute. Without --forward-to, genuine deliveries get 200.",
+    "The body is forwarded byte for byte, with the documented X-SVC-* headers, Idempotency-Key and Content-Type; redirects are not followed. The sender receives the target's status and body, or 502 or 504 if the target does not respond. A delivery with a wrong signature gets 401 and is not forwarded; at most ten a minute are explained. Without --forward-to, genuine deliveries get 200.",
     "With --scheme and the sender's secret, this command verifies each delivery as a receiver with that scheme would. All headers are forwarded except connection headers, cookies and Authorization.",
     "A saved request is a line of JSON: { at, method, path, headers, body, verdict }, with the body in base64. To send it again, use svc-webhooks replay.",
   ],
