@@ -28,7 +28,7 @@ const zsh = [
   "autoload -U bashcompinit && bashcompinit",
 ];
 
-/** Returns the completions as a script for bash. Where it offers no word, the shell completes file names. */
+/** Returns the completions as a script for bash. Where the script offers no word, the shell completes file names. */
 async function script(commands: readonly CommandEntry[]): Promise<readonly string[]> {
   const cases = await Promise.all(
     commands.map(async ({ name, load }) => [`  "${name} "*)`, ...optionCases(await load())]),

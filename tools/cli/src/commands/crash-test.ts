@@ -372,7 +372,7 @@ function refuse(
   const urls = unnamed.filter((name) => isUrl(context.env[name] ?? ""));
   const others = unnamed.filter((name) => !urls.includes(name));
   throw new UsageError(
-    `Your environment contains other addresses, which the server would get unchanged: ${unnamed.join(", ")}. The server was not started.`,
+    `Your environment contains addresses that neither --through nor --stub names, so the server would get them unchanged: ${unnamed.join(", ")}. The server was not started.`,
     [
       ...(urls.length > 0
         ? [
@@ -389,7 +389,10 @@ function refuse(
   );
 }
 
-/** Runs one undisturbed history, and prints addresses and crossings. Rejects if an event is not acknowledged. */
+/**
+ * Runs one history without a fault, and prints the addresses and the exchanges (crossings). Rejects if an event is not
+ * acknowledged.
+ */
 async function list(
   context: CrashTestContext,
   addresses: readonly Address[],

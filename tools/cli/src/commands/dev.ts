@@ -50,7 +50,7 @@ export const dev = command({
   usage: "[--to <url>] [--open] -- <program> [arguments]",
   rest: "program",
   details: [
-    "Uses the sandbox that is already running, or starts one, and registers your app's receiver as an endpoint. Then starts your app, sends a test email, and prints each delivery attempt with its outcome. On Ctrl-C, or when your app exits, the command archives the endpoint, stops your app, and stops the sandbox if the command started it. If the sandbox no longer has the endpoint or rotates its secret, the command ends with exit code 1.",
+    "Uses the sandbox that is already running, or starts one, and registers your app's receiver as an endpoint. Then starts your app, sends a test email, and prints each delivery attempt with its outcome. On Ctrl-C, or when your app exits, the command stops your app, archives the endpoint, and stops the sandbox if the command started it. If the sandbox no longer has the endpoint or rotates its secret, the command ends with exit code 1.",
     "The command sets SVC_WEBHOOK_SECRET, SVC_BASE_URL and SVC_API_KEY for your app, and PORT to the port of --to unless PORT is already set. It adds the sandbox to NO_PROXY. With --json, your app's output goes to stderr. Lines of your app's output that contain a delivery id appear on the sandbox's page, next to the attempt.",
   ],
   examples: [
@@ -177,7 +177,10 @@ function withoutProxy({ NO_PROXY, no_proxy }: Context["env"], host: string) {
   return { NO_PROXY: withHost(NO_PROXY ?? no_proxy), no_proxy: withHost(no_proxy ?? NO_PROXY) };
 }
 
-/** Replaces the fix in `app_not_listening` if PORT in the environment is another port, which the app probably uses. */
+/**
+ * Replaces the fix in `app_not_listening` if PORT in the environment differs from the port of `to`, because the app
+ * then probably uses PORT.
+ */
 function withPortOf({ PORT }: Context["env"], to: URL, error: unknown): unknown {
   const isOther = PORT !== undefined && PORT !== "" && PORT !== String(portOf(to));
   if (!isOther || !(error instanceof Failure) || error.code !== "app_not_listening") return error;
@@ -225,7 +228,7 @@ async function follow(
   return callService({ ...service, signal }, async (client) => {
     const deliveries = followDeliveries(client, endpoint, signal);
     const print = createTimeline(context, deliveries, log);
-    // Uses the sandbox's route for test emails, because it needs no verified domain.
+    // Uses the sandbox's route for test emails, because an email through the API would need a verified domain.
     await client.request("POST", "/_sandbox/test-email", { body: {} }, { signal });
     note("Sent a test email. Press Ctrl-C to stop your app and this command.");
     let end: string | undefined;

@@ -48,7 +48,7 @@ interface Sent {
   /** The response status, or null if there was no response. */
   readonly status: number | null;
   readonly error?: string;
-  /** The outcome of a refused request, if the receiver uses svc-webhooks. */
+  /** The outcome in a response with status 300 or more, if the receiver uses svc-webhooks. */
   readonly outcome?: OutcomeCode | undefined;
   readonly bytes: number;
   /** The SHA-256 of the body, in hex. */

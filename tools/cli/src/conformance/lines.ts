@@ -9,7 +9,7 @@ const marks = {
 
 const numbers = new Intl.ListFormat("en", { type: "conjunction" });
 
-/** Returns a text with the number of cases of each status and, for failed cases, of each level. */
+/** Returns a text with the number of cases of each status and, of the failed cases, the number of each level. */
 export function summaryOf(results: readonly ConformanceResult[]): string {
   const count = (status: ConformanceResult["status"], level?: ConformanceResult["level"]) =>
     results.filter((result) => result.status === status && (!level || result.level === level))

@@ -23,7 +23,7 @@ const goDsn = /(?:^|@)(\w+\([^()]*\))\//;
 const keywords =
   /(?<![\w-])(?:host|hostaddr|port|dbname|database|service|server|data source|addr|address|endpoint|accountname)\s*=\s*'?[^\s;,']+/gi;
 
-/** Matches the text of a program, which may assign to variables that are named like those keywords. */
+/** Matches the text of a program, in which such keywords may be the names of variables. */
 const program = /=>|\(\)\s*\{|;\s*\n|^\s*(?:const|function|import|let|var)\s/m;
 
 const host = String.raw`(?:\[[\da-f:.]+\]|(?=[\w.-]*[a-z]|\d+(?:\.\d+){3}(?!\.))[\w.-]+)`;

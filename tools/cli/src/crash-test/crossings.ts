@@ -4,7 +4,7 @@ import { Recorder, type Crossing, type Fault, type Recorded } from "@svc-webhook
 /** How long an exchange is held before a crash prevents it, in milliseconds. Meanwhile, other exchanges can finish. */
 const holdMs = 500;
 
-/** The facts about an exchange that its proxy supplies. */
+/** The facts that a proxy supplies about an exchange. */
 export interface ExchangeFacts extends Pick<
   Crossing,
   "name" | "kind" | "effects" | "reads" | "isRequest"
@@ -16,7 +16,7 @@ export interface ExchangeFacts extends Pick<
 }
 
 export interface Execution {
-  /** The message of the error that the other side returned. */
+  /** The message of the error that the service returned. */
   readonly error?: string | undefined;
   readonly note?: string | undefined;
 }
@@ -31,7 +31,7 @@ export interface Passing {
   readonly executed: (execution?: Execution) => Promise<boolean>;
   /** Marks the exchange as undone by a rollback. */
   readonly undo: () => void;
-  /** Ends the exchange because its connection broke. It is unknown whether it was executed. */
+  /** Ends the exchange because its connection broke. Whether the request was executed is then unknown. */
   readonly broken: () => void;
 }
 
@@ -105,7 +105,7 @@ export class Crossings {
     }
   }
 
-  /** Numbers an exchange, and injects the fault at the point before it, if there is one. */
+  /** Numbers an exchange, and injects the fault at the point before the exchange, if there is such a fault. */
   async arrive(process: string, { identity, ...facts }: ExchangeFacts): Promise<Passing> {
     const index = this.recorder.attempts.findLastIndex((attempt) => attempt.process === process);
     // A process that has had no delivery so far may be polling, so its exchanges without effects are not numbered.
@@ -151,7 +151,10 @@ export class Crossings {
     return true;
   }
 
-  /** Injects the fault before or after an exchange, if there is one. Resolves to whether to forward the message. */
+  /**
+   * Injects the fault before or after an exchange, if there is such a fault. Resolves to whether to forward the
+   * message.
+   */
   async #inject(crossing: Recorded, isAfter: boolean): Promise<boolean> {
     const fault = this.recorder.faultAt(crossing, isAfter);
     // Injects no fault if the exchange with this number had another name in the undisturbed history.

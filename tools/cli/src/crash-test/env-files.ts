@@ -32,10 +32,10 @@ export function envFilesIn(folder: string, isSet: (name: string) => boolean): re
   });
 }
 
-/** Replaces the name of a line that is not an assignment, because the line may contain secrets. */
+/** Stands for a line that is not an assignment, because the line may contain secrets. */
 const unread = "a line that could not be read";
 
-/** The size limit of a file, in bytes. A larger file is not read, because it probably has another purpose. */
+/** The size limit of a file, in bytes. A larger file is not read, because it is probably not a file of variables. */
 const mostBytes = 2 ** 20;
 
 function textOf(path: string): string {

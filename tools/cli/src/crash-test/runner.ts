@@ -21,7 +21,7 @@ const quietMs = 300;
 const stuckMs = 15_000;
 
 /**
- * How often a history is run at most if its fault does not happen because its exchanges differ from the undisturbed
+ * The maximum number of runs of a history whose fault does not happen because its exchanges differ from the undisturbed
  * ones.
  */
 const mostTries = 3;
@@ -45,7 +45,10 @@ export interface Unacknowledged {
 }
 
 export interface ProcessRunner extends Runner {
-  /** Returns the last attempt of an event that was not acknowledged in the last history, or undefined if all were. */
+  /**
+   * Returns the last attempt of an event that was not acknowledged in the last history, or undefined if all events were
+   * acknowledged.
+   */
   readonly unacknowledged: () => Unacknowledged | undefined;
   /**
    * Returns whether an event had to wait until a lease expired. Only leases in our PostgreSQL store are ended early.
@@ -56,7 +59,7 @@ export interface ProcessRunner extends Runner {
 const unusedText = (name: string): string =>
   `${name} was named but never used, so no fault is tried there. Check that your server reads this variable.`;
 
-/** Creates a runner of histories that uses real processes. */
+/** Creates a runner that runs histories with real processes. */
 export function createRunner(settings: RunnerSettings): ProcessRunner {
   let names: readonly string[] | undefined;
   let hasWaited = false;

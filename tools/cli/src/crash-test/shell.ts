@@ -6,7 +6,7 @@ import { signalTo } from "./ending.js";
 import { notRun } from "./not-run.js";
 import type { Watcher } from "./watcher.js";
 
-/** How long the end of the output is awaited after the command has exited, in milliseconds. */
+/** How long to wait for the end of the output after the command has exited, in milliseconds. */
 const drainMs = 200;
 
 /**

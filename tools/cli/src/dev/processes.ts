@@ -100,7 +100,7 @@ export function listenersOf(pids: readonly number[]): readonly Listener[] {
   return rows.flatMap((row) => {
     const [, local = "", , state, , , , , , inode] = row.trim().split(/\s+/);
     const [address = "", port = ""] = local.split(":");
-    // Keeps only the sockets of these processes that listen, which have the state 0A.
+    // Keeps only the listening sockets of these processes. Their state is 0A.
     if (state !== "0A" || !sockets.has(inode)) return [];
     return [{ address: addressOf(address), port: Number.parseInt(port, 16) }];
   });

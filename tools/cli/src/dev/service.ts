@@ -50,7 +50,8 @@ export async function useSandbox(
 }
 
 async function targetHere(flag: string, baseUrl: string): Promise<Target> {
-  // A name without an address counts as another machine. Any other error is thrown: it states the problem of the URL.
+  // A host name without an address counts as another machine. Any other error is thrown, because it states what is
+  // wrong with the URL.
   const target = await resolveTarget(flag, baseUrl, true).catch((error: unknown) => {
     if (/has no address/.test(messageOf(error))) return undefined;
     throw error;

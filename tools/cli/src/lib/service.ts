@@ -146,7 +146,7 @@ const flags: Readonly<Record<string, string>> = {
   url: "--url",
 };
 
-/** Returns the error's message. Replaces a parameter at its start with the flag: `to.1` with `--to number 2`. */
+/** Returns the error's message. If it begins with a parameter, such as `to.1`, puts the flag there: `--to number 2`. */
 function withFlag({ message, param = "" }: SvcError): string {
   const [name = "", index = "0"] = param.split(".");
   const flag = flags[name];

@@ -40,7 +40,10 @@ export async function register(
       return client.webhookEndpoints.create({ url, event_types }, { signal });
     });
   } catch (error) {
-    if (signal.aborted) context.note(`An endpoint for ${url} may have been registered.`);
+    if (signal.aborted)
+      context.note(
+        `An endpoint for ${url} may have been registered. To find its id in a sandbox and archive it, run svc-webhooks endpoints list.`,
+      );
     throw error;
   }
 }

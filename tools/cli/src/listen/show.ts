@@ -107,7 +107,10 @@ export function createShow(
 const lookFurther =
   "This command looks only for mistakes that can be found quickly, and for changes to the body only if it has at most 8 KiB. To look for more, run svc-webhooks verify --explain.";
 
-/** The number of characters of a text that are redacted. The rest is dropped, because only the start is shown. */
+/**
+ * The maximum number of characters of a text that are redacted. The rest of the text is dropped, because only the start
+ * is shown.
+ */
 const mostText = 16_384;
 
 /**

@@ -150,7 +150,7 @@ function readingUntil(signal: AbortSignal, records: Records) {
       }
     },
     unread: () => unread,
-    /** Records the time of a batch's last delivery, unless a call was interrupted. */
+    /** Stores the time of a batch's last delivery, unless a call was interrupted. */
     note(at: Date) {
       if (unread === 0) comparedUntil = at;
     },
@@ -177,7 +177,7 @@ const tooSlow = () =>
     "Shorten --since, or raise retainMs of the receiver and --retain.",
   );
 
-/** Returns a function that updates the progress every 100 deliveries, based on the time of the last one. */
+/** Returns a function that updates the progress every 100 deliveries, based on the time of the last delivery. */
 function shower({ since, progress }: Walk) {
   const now = Date.now();
   let count = 0;

@@ -34,7 +34,7 @@ const mediaType = /^[a-z]+\/[a-z\d.+-]{1,60}(?:; ?charset=[a-z\d-]{1,20}$)?/i;
 
 export interface RedactedHeaders {
   readonly headers: HeaderList;
-  /** The sender's ids that stay. */
+  /** The sender's ids in these headers, which stay in the body too. */
   readonly ids: ReadonlySet<string>;
 }
 

@@ -5,7 +5,10 @@ import { isIPv4, isIPv6 } from "node:net";
 export interface Substitutes {
   /** Replaces a text, unless it is only white space. */
   readonly text: (value: string) => string;
-  /** Replaces the name of an entry in a map. A short name gets longer, so that two names hardly ever become equal. */
+  /**
+   * Replaces the name of an entry in a map. A short name gets a longer substitute, so that two names hardly ever get
+   * equal ones.
+   */
   readonly entry: (value: string) => string;
   /**
    * Replaces the digits of a number, but keeps its exponent, which is cut to three digits. The integer part does not
@@ -127,10 +130,16 @@ export function createSubstitutes(key: Uint8Array): Substitutes {
 /** The number of rounds after which `different` gives up. */
 const mostRounds = 50;
 
-/** Names of entries with at least this many letters and digits hardly ever get equal substitutes. */
+/**
+ * The minimum number of letters and digits of an entry's name that is replaced like any text. The substitutes of
+ * shorter texts could be equal.
+ */
 const shortestEntry = 12;
 
-/** How many leading digits of an integer are replaced as one number. A JavaScript number is exact up to 15 digits. */
+/**
+ * The number of leading digits of an integer that are replaced as one number, because a JavaScript number is exact only
+ * up to 15 digits.
+ */
 const comparedDigits = 15;
 
 /** Returns a smaller integer with the same number of digits, or one digit fewer for a power of ten. 0 and 1 stay. */

@@ -142,7 +142,7 @@ test.each([[["--list"]], [[]]])(
     expect(stdout).toMatch(/^MYSQL_HOST +mysql\.example\.com +passed through unchanged/m);
     expect(stdout).not.toContain("hidden");
     expect(stderr).toMatch(
-      /other addresses.*MYSQL_HOST.*The server was not started\. Name DATABASE_URL.*CACHE_URL with --through or --stub.* No option replaces MYSQL_HOST, because only URLs can be replaced.*With --yes, .*unchanged/,
+      /addresses that neither --through nor --stub names.*MYSQL_HOST.*The server was not started\. Name DATABASE_URL.*CACHE_URL with --through or --stub.* No option replaces MYSQL_HOST, because only URLs can be replaced.*With --yes, .*unchanged/,
     );
     await expect(import("node:fs/promises").then(({ stat }) => stat(file))).rejects.toThrow(
       "ENOENT",

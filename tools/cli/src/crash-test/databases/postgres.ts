@@ -200,7 +200,10 @@ function copiesBy(admin: Client, variable: string, note: (text: string) => void)
   return { copyOf, drop, close };
 }
 
-/** The query for the settings of a database, each written as `parameter=value`, for all roles or for one. */
+/**
+ * The query for the settings of a database, each written as `parameter=value`. A setting applies to one role, or to all
+ * if `role` is null.
+ */
 const settingsOf = `
   select r.rolname as role, unnest(s.setconfig) as setting
   from pg_db_role_setting s join pg_database d on d.oid = s.setdatabase left join pg_roles r on r.oid = s.setrole

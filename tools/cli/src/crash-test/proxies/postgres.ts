@@ -14,7 +14,7 @@ import { startupParameters, Statements } from "./messages.js";
 const codes = { cancel: 80_877_102, tls: 80_877_103, gss: 80_877_104 } as const;
 
 export interface PostgresProxyOptions {
-  /** The letter of the process that uses this proxy. */
+  /** The process that uses this proxy: the letter of a server, or `--effects`. */
   readonly process: string;
   readonly host: string;
   readonly port: number;
