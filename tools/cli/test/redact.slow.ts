@@ -592,7 +592,7 @@ describe("listen --save --redact", () => {
     const { start } = await import("./support.js");
     const flags = ["--port=0", "--secret-env=SECRET", "--forward-to", to, "--save", file];
     const started = start(["listen", ...flags, "--redact"]);
-    await started.shows(/verify with whsec_test\n/);
+    await started.shows(/verify with the secret whsec_test\n/);
     const [url = ""] = /http:\/\/127[\d.:]+/.exec(started.output.stdout) ?? [];
     await deliver(url, { type: "zoepherine@corp.io" }, { deliveryId: "dlv-zoepherine@corp.io" });
     await started.shows(/@example\.test/);

@@ -489,7 +489,7 @@ async function searchWith(
   return findings.length > 0 || unseen.length > 0 ? 1 : 0;
 }
 
-/** Prints a report. Also prints annotations on GitHub Actions, and writes an HTML page with `--html`. */
+/** Prints a report. On GitHub Actions, also prints annotations. With `--html`, also writes an HTML page. */
 function print({ options: given, show, env, note }: CrashTestContext, page: ReportPage): void {
   const { report } = page;
   show(report, report.text.split("\n"));
@@ -515,7 +515,9 @@ const noCrossings = (): Failure =>
     "Name the variables that contain the URLs of its services: --through DATABASE_URL, --stub STRIPE_URL.",
   );
 
-/** @throws UsageError if the page cannot be written, so that the command fails before it runs the histories */
+/**
+ * @throws UsageError if the page cannot be written. Called before the histories run, so that the command fails early
+ */
 function assertWritable(file: string): void {
   try {
     assertNotLinked("--html", file);

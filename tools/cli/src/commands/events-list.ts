@@ -91,7 +91,10 @@ async function read(
 const isWanted = (event: WebhookEvent, status: string | undefined) =>
   status === undefined || event.status === status;
 
-/** Resolves to the newest 100 deliveries. Unless `known` is empty, adds older ones until one of them is in `known`. */
+/**
+ * Resolves to the newest 100 deliveries. Unless `known` is empty, adds older deliveries until one of these is in
+ * `known`.
+ */
 async function newestOf(
   deliveries: FollowDeliveries,
   known: ReadonlyMap<string, string>,

@@ -142,7 +142,8 @@ export const listen = command({
           context.show(first, listeningText(first), created);
           if (redaction) {
             const { secret: test } = redaction.fixtures;
-            if (!context.json) context.show({}, [`Saved requests verify with ${test}`], test);
+            if (!context.json)
+              context.show({}, [`Saved requests verify with the secret ${test}`], test);
           }
           return [
             { id: "current", key: secret },

@@ -9,7 +9,10 @@ import type { SentEvent } from "./events.js";
  */
 const retryMs = 300;
 
-/** How long the sender waits for a response, in milliseconds. It is shorter than the 15 s of `crashTest()`. */
+/**
+ * How long the sender waits for a response, in milliseconds. It is shorter than the 15 s of `crashTest()`, to save
+ * time.
+ */
 const patienceMs = 10_000;
 
 /** The maximum number of attempts per event, not counting those refused because another attempt was in flight. */

@@ -23,7 +23,7 @@ import type { Watcher } from "./watcher.js";
 /** The settings that all histories share. */
 export interface WorldSettings {
   readonly start: string;
-  /** The URL of the receiver, perhaps with `{port}`. */
+  /** The URL of the receiver, which may contain `{port}`. */
   readonly url: string;
   /** The environment of the server. Each history replaces the variables of `--through` and `--stub` in it. */
   readonly env: Context["env"];
@@ -35,7 +35,7 @@ export interface WorldSettings {
   readonly redis: ReadonlyMap<string, RedisServers>;
 }
 
-/** The outside world of one history, and its servers. */
+/** The outside world and the servers of one history. */
 export interface World {
   readonly databases: readonly OwnDatabase[];
   /** The accesses that the proxies refused, each as a phrase for the report. */
@@ -52,7 +52,7 @@ export interface World {
   readonly close: () => Promise<void>;
 }
 
-/** Opens the world of a history. Its servers start later. */
+/** Opens the world of a history. The servers start later, with `startServer`. */
 export async function openWorld(
   settings: WorldSettings,
   crossings: Crossings,

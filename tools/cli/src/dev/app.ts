@@ -86,7 +86,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   let end: string | undefined;
   const exited = new Promise<string>((resolve) => {
     child.once("exit", (code, signal) => resolve(signal ?? `exit code ${code}`));
-    // On Windows, a program that does not exist causes this event instead of `exit`.
+    // On Windows, a program that does not exist causes an `error` event instead of `exit`.
     child.once("error", ({ code }: NodeJS.ErrnoException) => code === "ENOENT" && resolve(code));
   });
   const ended = exited.then(async (how) => {

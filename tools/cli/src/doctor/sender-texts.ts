@@ -3,8 +3,8 @@ import type { Sender } from "@svc-webhooks/schemes/senders";
 import type { Finding, FindingId } from "./findings.js";
 
 /**
- * Returns a finding in which texts about the service are replaced with texts about the sender. A finding with a
- * `mistake` stays the same, because its texts do not depend on the sender.
+ * Returns a finding with texts about the sender in place of those about the service. A finding with a `mistake` stays
+ * the same, because its texts do not depend on the sender.
  */
 export function forSender(finding: Finding, sender: Sender): Finding {
   const own = textsOf(sender.scheme, sender.name)[finding.id];

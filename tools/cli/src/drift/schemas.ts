@@ -3,7 +3,7 @@ import { UsageError } from "../errors.js";
 import { exportersOf, loadModule } from "../lib/module.js";
 import type { JsonSchema } from "./json-schema.js";
 
-/** The schemas that captures are compared with. */
+/** The schemas with which captured events are compared. */
 export interface Schemas {
   readonly byType: ReadonlyMap<string, StandardSchemaV1>;
   /** Whether an optional field counts as missing if it is absent. */

@@ -112,7 +112,7 @@ const load = (file: string, signal: AbortSignal): Promise<Exports> =>
 export const loadAdmin = async (file: string, signal: AbortSignal): Promise<InboxAdmin> =>
   adminOf(await load(file, signal), file);
 
-/** Returns the names of the operations that a value lacks. The value may be an inbox or its `admin`. */
+/** Returns the names of the `InboxAdmin` operations that a value lacks. The value may be an inbox or its `admin`. */
 const missingIn = (value: unknown) =>
   operations.filter((name) => typeof adminIn(value)[name] !== "function");
 

@@ -162,7 +162,10 @@ export function linesOf(comparison: Comparison, output: Output): readonly Line[]
 
 const colors = { missing: "red", lost: "red" } as const;
 
-/** Returns the link to the documentation if there are lost or unknown deliveries, which need more explanation. */
+/**
+ * Returns a line with the link to the documentation if there are lost or unknown deliveries, which need more
+ * explanation.
+ */
 const pageLines = ({ report }: Comparison): readonly Line[] =>
   report.lostCount > 0 || report.unknown > 0
     ? [`${pageLink("docs/reconcile", "what-it-reports")} explains each field.`]

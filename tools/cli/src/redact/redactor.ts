@@ -17,7 +17,7 @@ export interface RedactorOptions {
   readonly key?: Uint8Array;
 }
 
-/** A name under which values stayed, and their number. */
+/** A name under which values stayed, and the number of these values. */
 export interface Kept {
   readonly name: string;
   readonly count: number;

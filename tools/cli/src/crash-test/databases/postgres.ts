@@ -333,7 +333,7 @@ async function shift(client: Client): Promise<void> {
     where coalesce(last_value, start_value) + 1000 * increment_by between min_value and max_value`);
 }
 
-/** The query for the user's tables, with the columns that are not compared. */
+/** The query for the user's tables. For each, `omitted` contains the columns that are not compared. */
 const tableList = `
   select format('%I.%I', n.nspname, c.relname) as name, ${naturalColumns} as omitted
   from pg_class c join pg_namespace n on n.oid = c.relnamespace

@@ -85,7 +85,10 @@ function fitting(
   return fit;
 }
 
-/** Returns a string unchanged, and any other value as JSON. The interface document leaves some fields' types open. */
+/**
+ * Returns a string unchanged, and any other value as JSON. The service's interface document leaves the types of some
+ * fields open.
+ */
 export const textOf = (value: unknown): string =>
   typeof value === "string" ? value : (JSON.stringify(value) ?? "");
 
