@@ -16,18 +16,12 @@ const has = (value: unknown, ...members: readonly string[]): boolean =>
  *
  * @param prepare whether statements have names
  * @throws ConfigError `invalid_option` if `client` is a single connection, on which the transactions of concurrent
- *   deliveries would interfere with each other, or if `prepare` is true and `client` cannot name statements
+ *   deliveries would interfere with each other
  */
 export function driverOf(client: unknown, prepare = false): Database<unknown> | undefined {
   // `subscribe` excludes clients that copy the interface of postgres.js, because their queries behave differently.
   if (has(client, "begin", "unsafe", "subscribe")) {
-    const sql = client as PostgresJs;
-    assertValid(
-      !prepare || sql.options.prepare !== false,
-      "prepare",
-      "The postgres.js client has `prepare: false`, so it cannot name statements. Remove `prepare` from the options of the client or of the store.",
-    );
-    return overPostgresJs(sql, prepare);
+    return overPostgresJs(client as PostgresJs, prepare);
   }
   if (has(client, "unsafe", "release") || has(client, "unsafe", "savepoint")) {
     throw invalid(

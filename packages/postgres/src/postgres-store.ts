@@ -30,8 +30,8 @@ export interface PostgresStoreOptions {
    * parses only once per connection. Set the option to true for direct connections, for a pooler in session mode, and
    * for PgBouncer 1.21 or newer with `max_prepared_statements`. If a connection loses a name, the store repeats the
    * call without one, and no longer uses names on that connection. postgres.js names the statements anyway unless the
-   * store finds a pooler, so there the option only makes `check` report a pooler. Any other `db` is refused, as is
-   * postgres.js with `prepare: false`. Default false. Errors: `invalid_option`.
+   * store finds a pooler, so there the option only makes `check` report a pooler. Any other `db` is refused.
+   * Default false. Errors: `invalid_option`.
    */
   readonly prepare?: boolean | undefined;
 }

@@ -83,7 +83,6 @@ test.each<[unknown, string, string]>([
 });
 
 test.each<[string, unknown]>([
-  ["postgres.js with prepare: false", postgres("postgres://127.0.0.1:1/none", { prepare: false })],
   ["Kysely", fromKysely(kysely, CompiledQuery, pool)],
   ["Drizzle", fromDrizzle(drizzleOverPg(pool), drizzleSql)],
   ["PGlite", fromPglite(new PGlite())],
@@ -91,6 +90,11 @@ test.each<[string, unknown]>([
   const build = () => postgresStore(client as Pool, { prepare: true });
   expect(build).toThrow(expect.objectContaining({ code: "invalid_option", option: "prepare" }));
   expect(build).toThrow("Remove `prepare`");
+});
+
+test("accepts `prepare` for postgres.js after another store has turned off its names", () => {
+  const unnamed = postgres("postgres://127.0.0.1:1/none", { prepare: false });
+  expect(() => postgresStore(unnamed, { prepare: true })).not.toThrow();
 });
 
 test.each<[unknown, string]>([

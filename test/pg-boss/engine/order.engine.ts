@@ -148,7 +148,7 @@ describeWithPostgres("a queue in order", () => {
     const { boss, queue, receiver } = world;
     const holder = pgBossInbox(boss, { queue, partitionBy, afterDead: "hold" });
     expect(await holder.check()).toContainEqual(
-      expect.stringContaining(`Settings of 3 of the jobs in the queue "${queue}" differ`),
+      expect.stringContaining(`Settings of 3 jobs in the queue "${queue}" differ`),
     );
     expect(await holder.setup()).toBe(true);
     expect(await holder.check()).not.toContainEqual(expect.stringContaining("other settings"));

@@ -216,33 +216,37 @@ export class DeliveryState {
     const { config, context } = this;
     const { code, status, retryAfterMs, hint } = ending;
     const warnings = [...this.#warnings];
-    // The cast is needed because TypeScript cannot see that a code and its own status belong together.
-    const outcome = (
-      context.run && context.secretId && !config.scheme
-        ? {
-            // Written out, because a run has established all facts (a scheme establishes fewer), and V8 spreads an
-            // instance of a class slowly.
-            receivedAt: context.receivedAt,
-            warnings,
-            bodyBytes: context.bodyBytes,
-            secretId: context.secretId,
-            subscriptionId: context.subscriptionId,
-            attempt: context.attempt,
-            deliveryId: context.deliveryId,
-            type: context.type,
-            eventIdSigned: context.eventIdSigned,
-            eventId: context.eventId,
-            dedupe: context.dedupe,
-            run: context.run,
-            fence: context.fence,
-            code,
-            status,
-            retryAfterMs,
-          }
-        : // Spreading copies the context's own fields, which are the facts, but not its getters.
-          // oxlint-disable-next-line typescript/no-misused-spread
-          { ...context, warnings, code, status, retryAfterMs }
-    ) as Outcome;
+    // The casts are needed because TypeScript cannot see that a code and its own status belong together.
+    let outcome: Outcome;
+    if (context.run && context.secretId) {
+      // Written out, because a run has established these facts, and V8 spreads an instance of a class slowly.
+      outcome = {
+        receivedAt: context.receivedAt,
+        warnings,
+        bodyBytes: context.bodyBytes,
+        secretId: context.secretId,
+        deliveryId: context.deliveryId,
+        type: context.type,
+        eventIdSigned: context.eventIdSigned,
+        eventId: context.eventId,
+        dedupe: context.dedupe,
+        run: context.run,
+        fence: context.fence,
+        code,
+        status,
+        retryAfterMs,
+      } as Outcome;
+      // A scheme does not establish these.
+      if (!config.scheme) {
+        const facts = outcome as Pick<Facts, "subscriptionId" | "attempt">;
+        facts.subscriptionId = context.subscriptionId;
+        facts.attempt = context.attempt;
+      }
+    } else {
+      // Spreading copies the context's own fields, which are the facts, but not its getters.
+      // oxlint-disable-next-line typescript/no-misused-spread
+      outcome = { ...context, warnings, code, status, retryAfterMs } as Outcome;
+    }
     if (status === 200 && this.reply) (outcome as { reply?: Partial<Answer> }).reply = this.reply;
     config.log.outcome(code, hint, context);
     if (config.observe) {

@@ -54,7 +54,7 @@ async function inJobs(queue: InboxQueue, name: string): Promise<readonly string[
   const count = await countDiffering(queue, name);
   if (count === 0) return [];
   return [
-    `Settings of ${count} of the jobs in the queue "${name}" differ from the options, because pg-boss copied older ones. Call the inbox's setup().`,
+    `Settings of ${count} jobs in the queue "${name}" differ from the options: pg-boss copied older ones. Call the inbox's setup().`,
   ];
 }
 

@@ -199,7 +199,7 @@ function problemsOf({ options }: PostgresJs, prepare: boolean): readonly string[
   }
   if (prepare && options.prepare === false) {
     problems.push(
-      "The connections lead to a pooler, so statements have no names: if a name is lost, postgres.js 3.4 can wait forever for a reply. Remove `prepare` from the store's options, or connect directly to PostgreSQL.",
+      "Statements have no names, because the connections lead to a pooler, or the client has `prepare: false`: if a name is lost, postgres.js 3.4 can wait forever for a reply. Remove `prepare` from the store's options, or connect directly to PostgreSQL.",
     );
   }
   return problems;
