@@ -10,8 +10,8 @@ interface NodeBindings {
  * getter throws there.
  */
 export function executionOf(c: Context): Context["executionCtx"] | undefined {
-  // Node is detected first, because the exception would take a third of a delivery's time. The value must be a
-  // string: a Worker's binding may be named `incoming` too, and a service binding returns a function for every
+  // Node is detected first, because the exception would take a third of a delivery's time. `httpVersion` must
+  // be a string: a Worker's binding may be named `incoming` too, and a service binding returns a function for every
   // property.
   const { incoming } = (c.env ?? {}) as NodeBindings;
   if (typeof incoming?.httpVersion === "string") return undefined;

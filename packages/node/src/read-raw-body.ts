@@ -173,9 +173,10 @@ interface ChunkReader {
 }
 
 /**
- * Joins chunks with raw-body, which reads a guard, a minimal stream, instead of the request. Without the guard,
- * raw-body would keep every chunk in a list (1,000,000 one-byte chunks took 400 MiB), throw in its `end` listener if a
- * chunk was text, and never settle if the request was closed early.
+ * Joins chunks with raw-body, which reads from a guard, a minimal stream, instead of the request. Without the guard,
+ * raw-body would accept any number of chunks (1,000,000 one-byte chunks took 400 MiB), throw in its `end` listener if a
+ * chunk was text, return an incomplete body if a stream of HTTP/2 was reset, and never settle if the request emitted
+ * `close` without `aborted`.
  */
 function joinChunks(
   limit: number,

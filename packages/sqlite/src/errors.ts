@@ -22,7 +22,7 @@ const resultCodes = {
 function hasResult(error: unknown, result: keyof typeof resultCodes): boolean {
   const { code, errcode, errno } = Object(error) as DriverError;
   const [number, name] = resultCodes[result];
-  // An extended code contains its primary code: a number in the lowest byte, a name as its prefix.
+  // An extended code contains its primary code: in the lowest byte if it is a number, as a prefix if it is a name.
   const resultCode = [errcode, errno].find((value) => typeof value === "number");
   if (resultCode !== undefined) return (resultCode & 0xff) === number;
   return typeof code === "string" && code.startsWith(name);

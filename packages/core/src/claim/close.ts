@@ -43,8 +43,8 @@ export function releaseUnused(config: Config, claim: Claim, failure: unknown): P
     await tryThen<unknown, void>(
       () => settledWithin(config, config.leaseMs, lateClaim),
       (result) => ((result as ClaimResult).status === "claimed" ? release() : undefined),
-      // The claim call failed late. If the store had granted the claim before the connection was lost, the release came
-      // after the claim, so nothing is left to release.
+      // The claim call failed late, or is still pending after one lease, so it is not known whether the store granted
+      // the claim. If it did so after the release, the record stays claimed until its lease ends.
       () => {},
     );
   };

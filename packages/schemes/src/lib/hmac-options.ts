@@ -73,7 +73,7 @@ export const unitMs = { s: 1_000, ms: 1 } as const;
 /** The length of an HMAC in bytes, by its hash. */
 export const lengths = { "SHA-1": 20, "SHA-256": 32, "SHA-384": 48, "SHA-512": 64 } as const;
 
-/** The readers of signatures, by encoding. */
+/** For each encoding, the function that returns a reader of signatures of a given length in bytes. */
 export const digests: Readonly<Record<"hex" | "base64", (length: number) => ReadDigest>> = {
   hex: hexOf,
   base64: base64Of,

@@ -282,7 +282,7 @@ async function keysOf(
       "Pass the variable from which your server reads the secret, such as --secret-env STRIPE_WEBHOOK_SECRET.",
     );
   }
-  // The error omits the text, which may be the secret itself instead of a name.
+  // The error omits the option's value, which may be the secret itself instead of a variable's name.
   if (env[name] === undefined && !/^[A-Z_][A-Z0-9_]*$/.test(name)) {
     throw new UsageError(
       "--secret-env does not name an environment variable.",

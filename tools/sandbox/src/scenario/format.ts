@@ -227,7 +227,7 @@ function parsedStep(value: unknown, path: string): Step {
   );
   if (kind !== undefined) return parsed(kinds[kind] as z.ZodType<Step>, value, path);
   throw new Error(
-    `${path} is not a step: it has ${members.length === 0 ? "no members" : `the members ${members.slice(0, 5).join(", ").slice(0, 100)}`}. A step has one of request, action, find, advance and expect.`,
+    `${path} is not a step: ${members.length === 0 ? "it has no members" : `its members are ${members.slice(0, 5).join(", ").slice(0, 100)}`}. Give it the member request, action, find, advance or expect.`,
   );
 }
 

@@ -44,7 +44,7 @@ const wrong: Readonly<Record<string, readonly [unknown, string | RegExp]>> = {
   ],
   "an unknown step": [
     scenario(get, { wait: "1h" }),
-    "steps[1] is not a step: it has the members wait. A step has one of request, action, find, advance and expect.",
+    "steps[1] is not a step: its members are wait. Give it the member request, action, find, advance or expect.",
   ],
   "a step that is not an object": [scenario(7), /^steps\[0\] is not a step: it has no members\./],
   "a method that does not exist": [
