@@ -3,7 +3,7 @@ import { closeLater, releaseUnused } from "../src/claim/close.js";
 import { requestClose, type Claim } from "../src/claim/store-call.js";
 import { codeOf } from "../src/errors.js";
 import type { ClaimResult, DeliveryContext, MaybePromise, OutcomeCode } from "../src/index.js";
-import { DeadlineError, LazySignal, wait } from "../src/lib/deadline.js";
+import { DeadlineError, LazySignal, pause } from "../src/lib/deadline.js";
 import { isPromise } from "../src/lib/maybe-promise.js";
 import { InvalidEvent } from "../src/pipeline/handle.js";
 import { surround } from "../src/pipeline/surround.js";
@@ -63,7 +63,7 @@ export function modelOf({ options, delivery, callOptions: { waitUntil = () => {}
   }
 
   async function fail(error: unknown): Promise<OutcomeCode> {
-    beginRun();
+    outliveResponse();
     if (error instanceof InvalidEvent) return close("event_invalid");
     try {
       if (codeOf(error) !== "permanent_error") throw error;
@@ -82,7 +82,7 @@ export function modelOf({ options, delivery, callOptions: { waitUntil = () => {}
     try {
       await within(to ? storeTimeouts.release : storeTimeouts.complete, (call) => {
         const result = requestClose(config, claim, to, call);
-        if (isPromise(result)) beginRun();
+        if (isPromise(result)) outliveResponse();
         return result;
       });
     } catch (error) {
@@ -99,7 +99,7 @@ export function modelOf({ options, delivery, callOptions: { waitUntil = () => {}
   }
 
   async function respondInTime(): Promise<void> {
-    await wait(clock, config.handlerTimeoutMs);
+    await pause(clock, config.handlerTimeoutMs);
     if (isClosed) return;
     controller.abort(new Error("handler_timeout"));
     report("handler_timeout");
@@ -107,11 +107,11 @@ export function modelOf({ options, delivery, callOptions: { waitUntil = () => {}
 
   /** Extends the lease every third of it until `maxRunMs`. */
   async function keepLease(): Promise<void> {
-    beginRun();
+    outliveResponse();
     void respondInTime();
     const claimedAt = claim.leaseEndsAt - leaseMs;
     for (let runMs = leaseMs / 3; runMs <= config.maxRunMs; runMs += leaseMs / 3) {
-      await wait(clock, claimedAt + runMs - clock.monotonic());
+      await pause(clock, claimedAt + runMs - clock.monotonic());
       if (isClosed) return;
       const extend = (call: LazySignal) => store.extend("", claim.request, call);
       const result = await within(storeTimeouts.extend, extend).catch(config.onInternalError);
@@ -124,12 +124,12 @@ export function modelOf({ options, delivery, callOptions: { waitUntil = () => {}
 
   function within<T>(ms: number, work: (call: LazySignal) => MaybePromise<T>): Promise<T> {
     const result = (async () => work(new LazySignal()))();
-    const late = wait(clock, ms).then(() => Promise.reject(new DeadlineError("", ms, result)));
+    const late = pause(clock, ms).then(() => Promise.reject(new DeadlineError("", ms, result)));
     return Promise.race([result, late]);
   }
 
   /** Makes `drain` and the platform wait for the run, which may outlive its response. */
-  const beginRun = () => pending.includes(run.opened) || track(run.opened);
+  const outliveResponse = () => pending.includes(run.opened) || track(run.opened);
   const track = (work: Promise<unknown>) => {
     pending.push(work);
     waitUntil(work);

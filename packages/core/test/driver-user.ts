@@ -10,7 +10,7 @@ import {
   type ReceiverOptions,
   type ReleaseRequest,
 } from "../src/index.js";
-import { wait } from "../src/lib/deadline.js";
+import { pause } from "../src/lib/deadline.js";
 import { schemaBy, throwing } from "./support.js";
 
 type Run = () => unknown;
@@ -130,7 +130,7 @@ export function userOf(behaves: Behavior, clock: FakeClock) {
     if (at === "now") return end();
     if (at === "resolved") return Promise.resolve().then(end);
     if (at === "never") return new Promise(() => {});
-    if (typeof at === "number") return wait(clock, at).then(end);
+    if (typeof at === "number") return pause(clock, at).then(end);
     return thenable(end, (settle) => {
       thens.push(elapsed());
       if (at === "thenable") settle();

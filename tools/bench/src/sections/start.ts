@@ -17,7 +17,7 @@ const packages = [
   "@hookflo/tern",
 ];
 const limit =
-  "Loading Node's own crypto module takes half of the time, and Node parses every byte of the core.";
+  "Loading Node's own crypto module takes half of the time, and Node parses every byte of the core. Minified, the core loads 1 to 8 % faster; the published files stay readable instead.";
 
 export const run: RunSection = async (quick) => {
   const turns = packages.map((name) => [name, () => importMs(name)] as const);
