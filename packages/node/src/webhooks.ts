@@ -29,7 +29,8 @@ export interface NodeOptions {
 
 /**
  * Mounts a receiver in `node:http`: `createServer(webhooks(receiver))`. The receiver responds to every request that
- * reaches it, so mount it behind your routing.
+ * reaches it, so mount it behind your routing. The response to a delivery that waits for nothing is sent before the
+ * request listener returns.
  *
  * On HTTP/1, the connection is closed if a body does not arrive in time (`body_timeout`). On HTTP/2, the stream of any
  * unfinished body is closed (`NO_ERROR`) as soon as the response has been sent.

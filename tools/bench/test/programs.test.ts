@@ -1,10 +1,13 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { call, claimBy } from "@svc-webhooks/kit/receivers";
 import { gzippedBytes } from "../src/bundle.js";
 import { startChild } from "../src/child.js";
+import { bothCores } from "../src/inbox/without-branch.js";
 import { atCapacity, belowCapacity, keyOf } from "../src/growth/memory-stores.js";
 
 // Processes run the built files.
@@ -36,6 +39,13 @@ test.each([
   // 110 deliveries at the start and 1,000 here leave the last 100 in the store.
   expect(await claim(1_011)).toMatchObject({ status: "done" });
   expect(await claim(1_010)).toMatchObject({ status: "claimed", evictedEarly });
+});
+
+test("the branch for queues can be left out of the built core", async () => {
+  const folder = await mkdtemp(`${tmpdir()}/bench-`);
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const cores = await bothCores(folder);
+  expect(cores.without).not.toBe(cores.with);
 });
 
 test("a bundle has what it imports, and modules of Node only on Node", async () => {

@@ -7,8 +7,7 @@ interface Core {
   readonly createReceiver: typeof createReceiver;
 }
 
-const branch =
-  /const store = enqueueOf\(state\.handler\);\s*if \(store\) return enqueue\(state, store\);/;
+const branch = /if \(enqueueOf\(state\.handler\)\) return enqueue\(state\);/;
 
 /** Loads two copies of the built core: as it is, and without the branch for handlers that run from a queue. */
 export async function bothCores(
