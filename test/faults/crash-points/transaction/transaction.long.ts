@@ -73,8 +73,10 @@ describeWithPostgres("a process", () => {
     await until(isAcknowledged, "the second process returns 200");
 
     if (fault === "freezes") {
-      first.process.kill("SIGCONT");
-      await drained(first);
+      const ended = drained(first);
+      // The process reports the point before its signal stops it, so the first SIGCONT may arrive too early.
+      await until(() => !first.process.kill("SIGCONT"), "the resumed process exits");
+      await ended;
     }
     await response;
     const { rowCount: effects } = await server.pool.query(
