@@ -1,5 +1,6 @@
 import { defineConfig } from "vitest/config";
 import base from "../base.config.js";
+import { projectsOf } from "../projects.js";
 import { sized } from "../kit/sized.js";
 import { filesOf } from "../suites.js";
 
@@ -9,5 +10,8 @@ import { filesOf } from "../suites.js";
  */
 export default defineConfig({
   ...base,
-  test: { ...base.test, include: [...filesOf("matrix"), ...sized([], filesOf("nightly"))] },
+  test: {
+    ...base.test,
+    projects: projectsOf([...filesOf("matrix"), ...sized([], filesOf("nightly"))]),
+  },
 });
