@@ -6,28 +6,18 @@ interface Tab {
   readonly name: string;
   readonly page: string;
   readonly heading: string;
-  /** The zero-based number of the block below the heading. */
-  readonly block: number;
 }
-
-const readme = (name: string, heading: string, block = 0): Tab => ({
-  name,
-  page: "README.md",
-  heading,
-  block,
-});
 
 const frameworks = (name: string, heading = name): Tab => ({
   name,
   page: "docs/frameworks.md",
   heading,
-  block: 0,
 });
 
 const tabs: readonly Tab[] = [
-  readme("Express", "svc-webhooks"),
-  readme("Hono", "Mount it"),
-  readme("Next.js", "Mount it", 1),
+  { name: "Express", page: "README.md", heading: "svc-webhooks" },
+  { name: "Hono", page: "packages/hono/README.md", heading: "@svc-webhooks/hono" },
+  { name: "Next.js", page: "packages/next/README.md", heading: "App Router" },
   frameworks("Fastify"),
   frameworks("NestJS"),
   frameworks("Koa"),
@@ -57,11 +47,11 @@ function sectionOf(page: string, heading: string): string {
  * @throws Error if a heading or a block is missing
  */
 export function examples(): readonly Example[] {
-  return tabs.map(({ name, page, heading, block }) => {
-    const blocks = [...sectionOf(page, heading).matchAll(/^```(\w+)[^\n]*\n([^]*?)^```$/gm)];
-    const [, language, code] = blocks.filter(([, tag = ""]) => /^[jt]s$/.test(tag))[block] ?? [];
+  return tabs.map(({ name, page, heading }) => {
+    const [, language, code] =
+      /^```([jt]s)\b[^\n]*\n([^]*?)^```$/m.exec(sectionOf(page, heading)) ?? [];
     if (language === undefined || code === undefined) {
-      throw new Error(`${page} has no block ${block + 1} of code below "${heading}".`);
+      throw new Error(`${page} has no block of code below "${heading}".`);
     }
     const address = siteLink("site/index.md", `../${page}#${fragmentOf(heading)}`);
     return { name, page, address, language, code };

@@ -41,7 +41,6 @@ export const apiPages: readonly string[] = markdownIn("site/api");
 const sitePages = [
   "site/index.md",
   "site/explain.md",
-  "site/docs/index.md",
   "site/packages/index.md",
   "site/tools/index.md",
   ...apiPages,
@@ -52,13 +51,15 @@ export const allPages: readonly string[] = [...repositoryPages, ...sitePages];
 
 /**
  * Returns the address of a page, relative to the base of the site: `docs/why`, `packages/core/`, `overview`. A page with
- * a folder of its name is the index of that folder, because hosts redirect the address of a folder: `docs/cli/`.
+ * a folder of its name is the index of that folder, because hosts redirect the address of a folder: `docs/cli/`. In the
+ * API, an address names the package, whether the facade exports it or not: `api/express`, `api/core/inbox`.
  */
 export function addressOf(page: string): string {
   if (page === "README.md") return "overview";
   const address = page
     .replace(/^site\//, "")
-    .replace(/^api\/@svc-webhooks\//, "api/")
+    .replace(/^api\/svc-webhooks(?=\.md$|\/(?:adapter|inbox|outcomes|reconcile)\.md$)/, "api/core")
+    .replace(/^api\/@?svc-webhooks\//, "api/")
     .replace(/(^|\/)(?:README|index)\.md$/, "$1");
   const below = page.replace(/\.md$/, "/");
   return address.replace(/\.md$/, allPages.some((path) => path.startsWith(below)) ? "/" : "");

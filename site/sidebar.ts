@@ -19,7 +19,19 @@ export const groups: Readonly<Record<string, readonly Group[]>> = {
   "/": [
     [
       "Start",
-      ["README.md", ...docs("why", "frameworks", "raw-body", "runtimes", "schemes", "recipes")],
+      [
+        "README.md",
+        ...docs(
+          "README",
+          "install",
+          "why",
+          "frameworks",
+          "raw-body",
+          "runtimes",
+          "schemes",
+          "recipes",
+        ),
+      ],
     ],
     [
       "In production",
@@ -82,8 +94,8 @@ export const groups: Readonly<Record<string, readonly Group[]>> = {
   ],
   "/docs/cli": [["The command line", ["docs/cli.md", ...commands]]],
   "/packages/": [
-    ["Receive", packages("core", "events", "schemes")],
-    ["Adapters", packages("express", "hono", "next", "node")],
+    ["Receive", packages("svc-webhooks", "core", "events", "schemes")],
+    ["Adapters", packages("express", "fastify", "hono", "nest", "next", "node")],
     ["Stores", packages("redis", "postgres", "sqlite", "cloudflare")],
     ["Queues", packages("pg-boss", "bullmq")],
     ["Operate", packages("otel", "client")],
@@ -92,7 +104,15 @@ export const groups: Readonly<Record<string, readonly Group[]>> = {
   "/examples/": [
     [
       "Node",
-      examples("express-basic", "express-redis", "express-postgres", "express-sqlite", "hono-node"),
+      examples(
+        "express-basic",
+        "express-redis",
+        "express-postgres",
+        "express-sqlite",
+        "fastify",
+        "hono-node",
+        "nest",
+      ),
     ],
     ["Queues", examples("inbox-postgres", "inbox-redis", "inbox-workers")],
     ["Edge", examples("hono-workers", "cloudflare-worker")],

@@ -1,4 +1,5 @@
 import { fileURLToPath } from "node:url";
+import { facade, importedAs } from "../tools/build/facade.js";
 import { publicPackages } from "../tools/build/package-folders.js";
 
 const root = new URL("..", import.meta.url);
@@ -10,13 +11,18 @@ function sourceOf(folder, entry) {
   return fileURLToPath(new URL(`${folder}/src/${declaration[1]}.ts`, root));
 }
 
-/** The entries of the public packages: the source of each, by the name under which users import it. */
+/**
+ * The entries of the public packages: the source of each, by the name under which users import it. The sources of the
+ * facade only re-export others.
+ */
 export const entries = new Map(
-  publicPackages.flatMap(({ folder, manifest: { name, exports = {} } }) =>
-    Object.entries(exports)
-      .filter(([path]) => path !== "./package.json")
-      .map(([path, entry]) => [name + path.slice(1), sourceOf(folder, entry)]),
-  ),
+  publicPackages
+    .filter(({ manifest }) => manifest.name !== facade)
+    .flatMap(({ folder, manifest: { name, exports = {} } }) =>
+      Object.entries(exports)
+        .filter(([path]) => path !== "./package.json")
+        .map(([path, entry]) => [importedAs(name + path.slice(1)), sourceOf(folder, entry)]),
+    ),
 );
 
 /** @type {Partial<import("typedoc").TypeDocOptions & import("typedoc-plugin-markdown").PluginOptions>} */

@@ -1,8 +1,8 @@
 // The file, with the application's table and the store's, and the receiver.
 import { DatabaseSync } from "@photostructure/sqlite"; // or from "node:sqlite", with Node 22.13 or newer
-import { createReceiver } from "@svc-webhooks/core";
-import { emailEvents } from "@svc-webhooks/events";
-import { migrate, sqliteStore } from "@svc-webhooks/sqlite";
+import { createReceiver } from "svc-webhooks";
+import { emailEvents } from "svc-webhooks/events";
+import { migrate, sqliteStore } from "svc-webhooks/sqlite";
 import { written } from "./part.mjs";
 
 export const db = new DatabaseSync(process.env.DATABASE_FILE ?? "app.db");

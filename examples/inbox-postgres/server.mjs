@@ -1,4 +1,4 @@
-import { webhooks } from "@svc-webhooks/express";
+import { webhooks } from "svc-webhooks/express";
 import express from "express";
 import { report } from "./part.mjs";
 import { boss, pool, receiver } from "./webhooks.mjs";

@@ -1,8 +1,8 @@
 // The receiver and its queue. The server and the worker import this module.
-import { createReceiver } from "@svc-webhooks/core";
-import { oncePerMinute } from "@svc-webhooks/core/inbox";
-import { pgBossInbox } from "@svc-webhooks/pg-boss";
-import { postgresStore } from "@svc-webhooks/postgres";
+import { createReceiver } from "svc-webhooks";
+import { oncePerMinute } from "svc-webhooks/inbox";
+import { pgBossInbox } from "svc-webhooks/pg-boss";
+import { postgresStore } from "svc-webhooks/postgres";
 import { Pool } from "pg";
 import { PgBoss } from "pg-boss";
 import { reached } from "./part.mjs";

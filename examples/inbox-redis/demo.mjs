@@ -3,7 +3,7 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { sign } from "@svc-webhooks/core";
+import { sign } from "svc-webhooks";
 import { Queue } from "bullmq";
 import { Redis } from "ioredis";
 import { startRedis } from "./redis.mjs";

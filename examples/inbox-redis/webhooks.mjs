@@ -1,8 +1,8 @@
 // The receiver and its queue. The server and the worker import this module.
-import { bullmqInbox, queueConnection, workerConnection } from "@svc-webhooks/bullmq";
-import { createReceiver } from "@svc-webhooks/core";
-import { oncePerMinute } from "@svc-webhooks/core/inbox";
-import { redisStore } from "@svc-webhooks/redis";
+import { bullmqInbox, queueConnection, workerConnection } from "svc-webhooks/bullmq";
+import { createReceiver } from "svc-webhooks";
+import { oncePerMinute } from "svc-webhooks/inbox";
+import { redisStore } from "svc-webhooks/redis";
 import { Queue } from "bullmq";
 import { Redis } from "ioredis";
 import { written } from "./part.mjs";

@@ -1,7 +1,7 @@
 // Runs the Worker offline in Cloudflare's runtime, sends deliveries, and prints what is in its database.
 import { readFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
-import { sign } from "@svc-webhooks/core";
+import { sign } from "svc-webhooks";
 import { Miniflare } from "miniflare";
 import { rolldown } from "rolldown";
 

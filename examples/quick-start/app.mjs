@@ -1,6 +1,6 @@
-import { createReceiver } from "@svc-webhooks/core";
-import { emailEvents } from "@svc-webhooks/events";
-import { webhooks } from "@svc-webhooks/express";
+import { createReceiver } from "svc-webhooks";
+import { emailEvents } from "svc-webhooks/events";
+import { webhooks } from "svc-webhooks/express";
 import express from "express";
 
 const receiver = createReceiver({

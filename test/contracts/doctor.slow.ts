@@ -1,4 +1,4 @@
-import { diagnose, targetAt } from "svc-webhooks/workbench";
+import { diagnose, targetAt } from "@svc-webhooks/cli/workbench";
 import { expect, test } from "vitest";
 import { planted } from "./bad-receivers.js";
 import { whileServing, type HandWrittenReceiver } from "./good-receiver.js";

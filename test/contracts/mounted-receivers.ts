@@ -2,12 +2,14 @@ import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { createReceiver, type Receiver } from "@svc-webhooks/core";
+import { webhooks as fastifyWebhooks } from "@svc-webhooks/fastify";
 import { webhooks as honoWebhooks } from "@svc-webhooks/hono";
 import { expressApp, expresses } from "@svc-webhooks/kit/servers";
 import { webhooks as nextWebhooks } from "@svc-webhooks/next";
 import { webhooks as pagesWebhooks } from "@svc-webhooks/next/pages";
 import { webhooks as nodeWebhooks } from "@svc-webhooks/node";
 import type { MountReceiver } from "@svc-webhooks/testing/receiver";
+import Fastify from "fastify";
 import { Hono } from "hono";
 
 type EventHandler = Parameters<MountReceiver>[0];
@@ -61,6 +63,14 @@ export const ours: Readonly<Record<string, MountReceiver>> = {
       mounting((receiver) => expressApp(express, receiver) as RequestListener),
     ]),
   ),
+  Fastify: mounting((receiver) => {
+    const app = Fastify();
+    app.register(fastifyWebhooks, { receiver });
+    return async (request, response) => {
+      await app.ready();
+      app.routing(request, response);
+    };
+  }),
   Hono: mounting((receiver) => fetched(new Hono().all("/webhooks", honoWebhooks(receiver)).fetch)),
   "Next.js App Router": mounting((receiver) => {
     const { POST } = nextWebhooks(receiver);

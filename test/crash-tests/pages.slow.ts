@@ -230,7 +230,7 @@ const claims: readonly Claim[] = [
   },
   {
     page: "README.md",
-    words: "pass `idempotencyKey` to the API",
+    words: "pass `context.idempotencyKey` to the API",
     handler: chargesInTransaction,
     findings: ["duplicate charge"],
     advice: "pass a key: `context.idempotencyKey`",

@@ -15,7 +15,7 @@ import { projects } from "./projects.js";
 const SVC_WEBHOOK_SECRET = exampleSecret;
 let tarballs: readonly string[];
 beforeAll(async () => {
-  tarballs = await tarballsOf(["core", "node"]);
+  tarballs = await tarballsOf(["svc-webhooks"]);
 });
 
 describe.each(ends(projects))("$title $version", (project) => {

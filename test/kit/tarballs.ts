@@ -40,13 +40,23 @@ export async function tarballs(): Promise<readonly Tarball[]> {
   }));
 }
 
-/** Returns the paths of the tarballs of packages, by the names of their folders. */
+/**
+ * Returns the paths of the tarballs of packages, by the names of their folders, and of the packages of the workspace
+ * that they depend on.
+ */
 export async function tarballsOf(folders: readonly string[]): Promise<readonly string[]> {
-  const all = await tarballs();
-  return folders.map((folder) => {
-    const name = publicPackages.find((one) => basename(one.folder) === folder)?.name;
-    const found = all.find((one) => one.name === name);
-    if (!found) throw new Error(`No public package has the folder ${folder}.`);
-    return found.path;
-  });
+  const needed = new Set(
+    folders.map((folder) => {
+      const found = publicPackages.find((one) => basename(one.folder) === folder);
+      if (!found) throw new Error(`No public package has the folder ${folder}.`);
+      return found;
+    }),
+  );
+  // A set visits the elements that the loop adds.
+  for (const { manifest } of needed) {
+    const { dependencies = {} } = manifest;
+    for (const one of publicPackages) if (one.name in dependencies) needed.add(one);
+  }
+  const names = new Set(Array.from(needed, ({ name }) => name));
+  return (await tarballs()).filter(({ name }) => names.has(name)).map(({ path }) => path);
 }

@@ -1,7 +1,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { partNames } from "../../tools/build/facade.js";
 import { packages as folderPackages } from "../../tools/build/package-folders.js";
 import { root } from "./programs.js";
+
+export { facade, importedAs } from "../../tools/build/facade.js";
 
 type Versions = Readonly<Record<string, string>>;
 
@@ -32,7 +35,7 @@ export interface WorkspacePackage {
   /** The absolute path. */
   readonly source: string;
   readonly manifest: Manifest;
-  /** The specifiers that users can import: `@svc-webhooks/next/pages`. */
+  /** The specifiers of its exports: `@svc-webhooks/next/pages`. */
   readonly entries: readonly string[];
 }
 
@@ -44,7 +47,7 @@ export const packages: readonly WorkspacePackage[] = folderPackages.map((item) =
   const manifest = item.manifest as Manifest;
   const { name, exports = {} } = manifest;
   const entries = Object.keys(exports)
-    .filter((entry) => entry !== "./package.json")
+    .filter((entry) => !/\.(?:json|sql)$/.test(entry))
     .map((entry) => name + entry.slice(1));
   return { name, folder, source: join(root, folder), manifest, entries };
 });
@@ -52,6 +55,11 @@ export const packages: readonly WorkspacePackage[] = folderPackages.map((item) =
 /** The packages that users install. */
 export const publicPackages: readonly WorkspacePackage[] = packages.filter(
   ({ manifest }) => manifest.private !== true,
+);
+
+/** The packages that the facade re-exports. */
+export const parts: readonly WorkspacePackage[] = publicPackages.filter(({ name }) =>
+  partNames.includes(name),
 );
 
 /**

@@ -16,9 +16,10 @@ function repository(): string {
   };
   const version = "0.1.0";
   const core = "@svc-webhooks/core";
+  const facade = "svc-webhooks";
   const manifests = {
     "packages/core": { name: core, version },
-    "tools/cli": { name: "svc-webhooks", version, dependencies: { [core]: version } },
+    "packages/svc-webhooks": { name: facade, version, dependencies: { [core]: version } },
     site: { name: "@svc-webhooks/site", private: true, dependencies: { [core]: version } },
   };
   for (const [path, manifest] of Object.entries(manifests)) {
@@ -27,7 +28,7 @@ function repository(): string {
   write("package.json", '{ "private": true, "workspaces": ["packages/*", "tools/*", "site"] }');
   write("package-lock.json", "{}");
   write("CHANGELOG.md", "# Changelog\n\nThe introduction.\n\n## 0.1.0\n\nThe first.\n");
-  write(".changeset/all.md", `---\n"${core}": minor\n"svc-webhooks": patch\n---\n\nAdd a\nb.\n`);
+  write(".changeset/all.md", `---\n"${core}": minor\n"${facade}": patch\n---\n\nAdd a\nb.\n`);
   write(".changeset/one.md", `---\n"${core}": patch\n---\n\nFix c.\n`);
   for (const file of ["config.json", "changelog.cjs"]) {
     cpSync(join(root, ".changeset", file), join(folder, ".changeset", file));
@@ -82,7 +83,7 @@ The first.
 
 - Fix c.
 `);
-  expect(text("tools/cli/CHANGELOG.md")).toBe(`# svc-webhooks
+  expect(text("packages/svc-webhooks/CHANGELOG.md")).toBe(`# svc-webhooks
 
 ## 0.2.0
 

@@ -52,10 +52,10 @@ const folders: Readonly<Record<string, string>> = {
 
 /** The packages in their order: a package imports only packages that are before it. */
 const packageOrder = [
-  ..."core events schemes node express hono next redis postgres sqlite cloudflare bullmq pg-boss otel client"
+  ..."core events schemes node express fastify hono nest next redis postgres sqlite cloudflare bullmq pg-boss otel client svc-webhooks"
     .split(" ")
     .map((name) => `packages/${name}`),
-  ..."explain crash-test testing sandbox mcp cli bench template build"
+  ..."explain crash-test testing sandbox cli mcp bench template build"
     .split(" ")
     .map((name) => `tools/${name}`),
 ];
@@ -73,6 +73,18 @@ test("packages import only packages before them, and none of what an app loads i
       .map((place) => `${file} imports ${packageOrder[place]}, which is after ${folder}.`);
   });
   expect(broken).toEqual([]);
+});
+
+test("no program of what an app loads names a tool, except the facade's, which runs the installed command line", () => {
+  const programs = files.filter((file) => /^packages\/[^/]+\/bin\//.test(file));
+  const tools = packageOrder.flatMap((folder) => folder.match(/(?<=^tools\/).+/) ?? []);
+  const specifiers = new RegExp(`"@svc-webhooks/(?:${tools.join("|")})\\b[^"]*"`, "g");
+  const named = programs.flatMap((file) =>
+    (textOf(file).match(specifiers) ?? []).map((specifier) => `${file} ${specifier}`),
+  );
+  expect(named).toEqual([
+    'packages/svc-webhooks/bin/svc-webhooks.cjs "@svc-webhooks/cli/package.json"',
+  ]);
 });
 
 /** Returns the files and folders in the trees of a page: its blocks that begin with a folder. */
@@ -131,7 +143,7 @@ test.each(Object.entries(folders))("the folders of %s import in the order %s", (
 
 test("messages of stores, adapters and receivers are ASCII, because log lines escape the rest", () => {
   const sources = files.filter((file) =>
-    /^packages\/(?:bullmq|cloudflare|core|events|express|hono|next|node|otel|pg-boss|postgres|redis|sqlite)\/src\/.*\.ts$/.test(
+    /^packages\/(?:bullmq|cloudflare|core|events|express|fastify|hono|nest|next|node|otel|pg-boss|postgres|redis|sqlite)\/src\/.*\.ts$/.test(
       file,
     ),
   );

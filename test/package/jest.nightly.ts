@@ -5,9 +5,9 @@ import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { npm } from "@svc-webhooks/kit/npm";
 import { outputOf, outsideDirectory } from "@svc-webhooks/kit/programs";
+import { tarballsOf } from "@svc-webhooks/kit/tarballs";
 import { receiverContract } from "@svc-webhooks/testing/receiver";
 import { casesOf } from "../contracts/contract-cases.js";
-import { packWorkspace } from "./packed.js";
 
 // This is NestJS's template, as `nest new` writes it: Jest runs ts-jest's CommonJS.
 const manifest = {
@@ -52,10 +52,10 @@ const templates = {
 };
 
 const spec = `
-import { createReceiver } from "@svc-webhooks/core";
-import { emailEvents } from "@svc-webhooks/events";
-import { webhooks } from "@svc-webhooks/express";
-import { webhooks as nodeWebhooks } from "@svc-webhooks/node";
+import { createReceiver } from "svc-webhooks";
+import { emailEvents } from "svc-webhooks/events";
+import { webhooks } from "svc-webhooks/express";
+import { webhooks as nodeWebhooks } from "svc-webhooks/node";
 import { fakeClock, fixture, signedDelivery } from "@svc-webhooks/testing";
 import { receiverContract } from "@svc-webhooks/testing/receiver";
 import { storeContract } from "@svc-webhooks/testing/store";
@@ -96,11 +96,7 @@ receiverContract({ describe, it }, "a receiver", async (handler) => {
 /** The number of tests: those of the contract, and the one before them. */
 const tests = casesOf((runner) => receiverContract(runner, "a receiver", () => "")).length + 1;
 
-const { packages } = await packWorkspace();
-const used = ["core", "crash-test", "events", "schemes", "node", "express", "testing"];
-const tarballs = packages
-  .filter(({ name }) => used.some((one) => name.endsWith(`/${one}`)))
-  .map(({ tarball }) => tarball);
+const tarballs = await tarballsOf(["svc-webhooks", "testing"]);
 const tools = [
   "jest@30",
   "ts-jest@29",
@@ -108,6 +104,7 @@ const tools = [
   "typescript@5.9",
   "express@5",
   "fast-check@4",
+  "zod@4",
 ];
 
 test.each(Object.entries(templates))(

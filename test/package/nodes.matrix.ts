@@ -10,6 +10,9 @@ import { nodeEntries, packWorkspace } from "./packed.js";
 // The first version is the lowest that `engines` allows. Node requires ES modules from 20.19 and 22.12.
 const versions = ends(["20.12.0", "20.19.0", "22.0.0", "22.12.0", "24"]);
 
+/** Without `require()` of ES modules, which Nest 12 needs in a CommonJS app. */
+const cannotRequireEsm = new Set(["20.12.0", "22.0.0"]);
+
 const { consumer } = await packWorkspace();
 
 beforeAll(() => {
@@ -21,6 +24,9 @@ beforeAll(() => {
 });
 
 describe.each(versions)("on Node %s", (version) => {
+  const entries = nodeEntries.filter(
+    (entry) => !entry.endsWith("/nest") || !cannotRequireEsm.has(version),
+  );
   let node: (args: readonly string[]) => Promise<Ended>;
 
   beforeAll(async () => {
@@ -35,12 +41,12 @@ describe.each(versions)("on Node %s", (version) => {
     { what: "an ESM service", args: ["dist/service.js"], lines: 7 },
     {
       what: "all entries, in both formats",
-      args: ["entries.cjs", ...nodeEntries],
-      lines: nodeEntries.length,
+      args: ["entries.cjs", ...entries],
+      lines: entries.length,
     },
     {
       what: "the command line",
-      args: ["node_modules/svc-webhooks/bin/svc-webhooks.js", "sandbox", "--assumptions"],
+      args: ["node_modules/@svc-webhooks/cli/bin/svc-webhooks.js", "sandbox", "--assumptions"],
       lines: 56,
     },
     { what: "two copies of the core", args: ["two-copies.mjs"], lines: 12 },

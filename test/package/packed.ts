@@ -1,6 +1,6 @@
 import { cpSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { outsideDirectory, root, run, scope } from "@svc-webhooks/kit/programs";
+import { outsideDirectory, root, run } from "@svc-webhooks/kit/programs";
 import { tarballs } from "@svc-webhooks/kit/tarballs";
 import { publicPackages, readManifest, type Manifest } from "@svc-webhooks/kit/workspace";
 
@@ -22,14 +22,15 @@ export interface PackedWorkspace {
 }
 
 /**
- * The packages that are only ES modules: Workers load nothing else, and `cloudflare:workers` exists only there.
+ * Returns whether an entry is only an ES module: Workers load nothing else, and `cloudflare:workers` exists only there.
  */
-export const esmOnly: ReadonlySet<string> = new Set([`${scope}/cloudflare`]);
+export const isEsmOnly = (entry: string): boolean =>
+  /^@?svc-webhooks\/cloudflare(?:\/|$)/.test(entry);
 
 /** The entries that Node loads with `require` and with `import`. */
 export const nodeEntries: readonly string[] = publicPackages
-  .filter(({ name }) => !esmOnly.has(name))
-  .flatMap(({ entries }) => entries);
+  .flatMap(({ entries }) => entries)
+  .filter((entry) => !isEsmOnly(entry));
 
 function link(target: string, path: string): void {
   mkdirSync(dirname(path), { recursive: true });

@@ -71,7 +71,7 @@ describe("monitoring", () => {
     };
     metrics.setGlobalMeterProvider({ getMeter: () => meter } as unknown as MeterProvider);
     onTestFinished(() => metrics.disable());
-    const { receiver } = await load<{ receiver: Receiver }>('from "@svc-webhooks/otel"');
+    const { receiver } = await load<{ receiver: Receiver }>('from "svc-webhooks/otel"');
     await sendThree(receiver);
     const label = { "svc_webhooks.receiver": "default" };
     const duplicate = { "svc_webhooks.outcome": "duplicate", "svc_webhooks.phase": "answered" };

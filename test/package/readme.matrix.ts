@@ -13,10 +13,10 @@ import {
 } from "./readme.js";
 
 /**
- * Returns whether a block runs on Node: `@svc-webhooks/cloudflare` imports `cloudflare:workers`, which only
+ * Returns whether a block runs on Node: `svc-webhooks/cloudflare` imports `cloudflare:workers`, which only
  * Workers have.
  */
-const runsHere = ({ code }: CodeBlock) => !code.includes('"@svc-webhooks/cloudflare"');
+const runsHere = ({ code }: CodeBlock) => !code.includes('"svc-webhooks/cloudflare"');
 
 /** The test that fails, as its page shows. `test/crash-tests/first-report.slow.ts` runs it. */
 const failing = "docs/crash-test.md block 1";

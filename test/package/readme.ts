@@ -43,8 +43,8 @@ export function readmes(): readonly string[] {
   const pages = readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" })
     .filter((page) => page.endsWith(".md"))
     .map((page) => `docs/${page}`);
-  return ["README.md", "examples/README.md", ...inFolders, ...pages].filter((readme) =>
-    existsSync(join(root, readme)),
+  return ["README.md", "SECURITY.md", "examples/README.md", ...inFolders, ...pages].filter(
+    (readme) => existsSync(join(root, readme)),
   );
 }
 
@@ -108,6 +108,36 @@ export function codeBlocks(file: string): readonly CodeBlock[] {
     });
   }
   return blocks;
+}
+
+/** Returns the lines of README's only block in a language. */
+function readmeLines(language: string): readonly string[] {
+  const blocks = Array.from(
+    textOf("README.md").matchAll(new RegExp(`^\`\`\`${language}\\n([^]*?)^\`\`\`$`, "gm")),
+    ([, lines = ""]) => lines.trimEnd().split("\n"),
+  );
+  const [lines, ...others] = blocks;
+  if (!lines || others.length > 0) throw new Error(`README.md must have one block of ${language}.`);
+  return lines;
+}
+
+/** The lines of the output that README shows below its first command. */
+export const shownOutput: readonly string[] = readmeLines("text");
+
+/** The lines that README adds to its first block, below and above lines that it repeats. */
+export const shownChange: readonly string[] = readmeLines("diff");
+
+/** Returns README's first block with the lines that make it a receiver of Stripe's webhooks. */
+export function stripeApp(): CodeBlock {
+  const [first] = codeBlocks("README.md");
+  if (!first) throw new Error("README.md has no block of JavaScript.");
+  const textOfLines = (sign: RegExp) =>
+    shownChange.flatMap((line) => (sign.test(line) ? [`${line.slice(1)}\n`] : [])).join("");
+  const before = textOfLines(/^ /);
+  if (!first.code.includes(before))
+    throw new Error("README's change is not one of its first block.");
+  const code = first.code.replace(before, () => textOfLines(/^[ +]/));
+  return { ...first, name: "README.md with Stripe", module: "README-stripe", code };
 }
 
 /** Returns the fixture that the test in docs/test-your-handler.md reads. */

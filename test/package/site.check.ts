@@ -10,21 +10,46 @@ import { resultOf, type Result } from "../../site/explain/result.js";
 import { examples } from "../../site/landing.js";
 import { braces } from "../../site/links.js";
 import { markdownOf, summaryOf } from "../../site/markdown.js";
-import { addressOf, repositoryPages, root, siteLink } from "../../site/pages.js";
+import { addressOf, repositoryPages, root, siteLink, textOf } from "../../site/pages.js";
 import { withPolicy } from "../../site/policy.js";
 import { searchable } from "../../site/search.js";
-import { sidebars } from "../../site/sidebar.js";
+import { groups, sidebars } from "../../site/sidebar.js";
 
 test("each page of the repository is in one group of site/sidebar.ts", () => {
-  expect(sidebars()).toHaveProperty(["/packages/", 0, "items", 0, "link"], "/packages/core/");
+  expect(sidebars()).toHaveProperty(
+    ["/packages/", 0, "items", 0, "link"],
+    "/packages/svc-webhooks/",
+  );
+});
+
+test("docs/README.md has the groups of the sidebar, in the same order", () => {
+  const inIndex = textOf("docs/README.md")
+    .split(/^## /m)
+    .map((section) => [
+      section.split("\n")[0],
+      Array.from(section.matchAll(/^- \[.+?\]\(([^)]+)\)/gm), ([, link]) => `docs/${link}`)
+        // The command line has a sidebar of its own.
+        .filter((page) => page !== "docs/cli.md"),
+    ])
+    .filter(([, pages]) => pages?.length);
+  const inSidebar = groups["/"]?.map(([title, pages]) => [
+    title,
+    pages.filter((page) => /^docs\/(?!README)[^/]+$/.test(page)),
+  ]);
+  expect(inIndex).toEqual(inSidebar);
 });
 
 test.each([
   ["README.md", "overview"],
+  ["docs/README.md", "docs/"],
   ["docs/why.md", "docs/why"],
   ["packages/core/README.md", "packages/core/"],
   ["site/index.md", ""],
-  ["site/api/@svc-webhooks/core/inbox.md", "api/core/inbox"],
+  ["site/api/@svc-webhooks/core/engine.md", "api/core/engine"],
+  ["site/api/svc-webhooks/inbox.md", "api/core/inbox"],
+  ["site/api/svc-webhooks/next/pages.md", "api/next/pages"],
+  ["site/api/@svc-webhooks/mcp.md", "api/mcp"],
+  ["site/api/@svc-webhooks/testing/store.md", "api/testing/store"],
 ])("the address of %s is /%s", (page, address) => {
   expect(addressOf(page)).toBe(address);
 });
@@ -46,7 +71,7 @@ test.each([
   ["CONTRIBUTING.md", "site/pages.ts", `${forge}/blob/main/site/pages.ts`],
   ["docs/why.md", "../site/explain.md", "/explain"],
   ["docs/why.md", "cli.md#exit-codes", "/docs/cli/#exit-codes"],
-  ["README.md", "#mount-it", "#mount-it"],
+  ["README.md", "#packages", "#packages"],
   ["README.md", "https://example.com/#a", "https://example.com/#a"],
 ])("in %s, a link to %s leads to %s", (page, link, target) => {
   expect(siteLink(page, link)).toBe(target);
@@ -78,7 +103,8 @@ test.each(repositoryPages)(
 
 test("each tab of the landing page links to the section that has its code", () => {
   const links = examples().map(({ name, address }) => [name, address]);
-  expect(links).toContainEqual(["Next.js", "/overview#mount-it"]);
+  expect(links).toContainEqual(["Express", "/overview#svc-webhooks"]);
+  expect(links).toContainEqual(["Next.js", "/packages/next/#app-router"]);
   expect(links).toContainEqual(["Lambda", "/docs/frameworks#aws-lambda"]);
 });
 

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { format, resolveConfig } from "prettier";
 import { describe, expect, test } from "vitest";
 import { root, scope } from "@svc-webhooks/kit/programs";
+import { codeIn, tableOf } from "@svc-webhooks/kit/tables";
 import { packagesOfKind, publicPackages, type WorkspacePackage } from "@svc-webhooks/kit/workspace";
 
 const read = (path: string) => readFileSync(join(root, path), "utf8");
@@ -25,7 +26,7 @@ describe.each(publicPackages)("$name", ({ folder, manifest }) => {
 });
 
 /** The packages that no app loads: they run the contracts themselves. */
-const tools = new Set(["svc-webhooks"]);
+const tools = new Set(["@svc-webhooks/cli"]);
 
 test.each(publicPackages.filter(({ name }) => !tools.has(name)))(
   "$name does not depend on the tools for tests",
@@ -58,13 +59,26 @@ function inReadingOrder(): readonly WorkspacePackage[] {
   return [others, ...kinds].flat();
 }
 
-test("README lists all packages (npx vitest run --config test/package/check.config.ts -u writes the list)", async () => {
+test("docs/README.md lists all packages (npx vitest run --config test/package/check.config.ts -u writes the list)", async () => {
   const rows = inReadingOrder().map(
-    ({ name, folder, manifest }) => `| [\`${name}\`](${folder}) | ${manifest.description} |\n`,
+    ({ name, folder, manifest }) => `| [\`${name}\`](../${folder}) | ${manifest.description} |\n`,
   );
   const table = `| package | what it is |\n| --- | --- |\n${rows.join("")}`;
-  const readme = join(root, "README.md");
-  const written = read("README.md").replace(/^\| package .*\|\n(?:\|.*\|\n)*/m, () => table);
-  const options = await resolveConfig(readme);
-  await expect(await format(written, { ...options, filepath: readme })).toMatchFileSnapshot(readme);
+  const index = join(root, "docs/README.md");
+  const written = read("docs/README.md").replace(/^\| package .*\|\n(?:\|.*\|\n)*/m, () => table);
+  const options = await resolveConfig(index);
+  await expect(await format(written, { ...options, filepath: index })).toMatchFileSnapshot(index);
+});
+
+test("README's table of packages links to public packages, and names subpaths that exist", () => {
+  const rows = tableOf("README.md", "install");
+  expect(rows).toHaveLength(5);
+  const links = new Set(publicPackages.map(({ name, folder }) => `[\`${name}\`](${folder})`));
+  expect(rows.filter(({ install = "" }) => !links.has(install))).toEqual([]);
+  const subpaths = rows.flatMap((row) =>
+    codeIn(row["what it is"] ?? "").filter((code) => code.startsWith("/")),
+  );
+  expect(subpaths.length).toBeGreaterThan(10);
+  const entries = new Set(publicPackages.flatMap((one) => one.entries));
+  expect(subpaths.filter((path) => !entries.has(`svc-webhooks${path}`))).toEqual([]);
 });

@@ -34,7 +34,7 @@ describeWithPostgres("Graphile Worker", () => {
 
   beforeAll(async () => {
     const packages = ["graphile-worker@0.17.3", "pg@8.23.1"];
-    const folder = await installedWith(packages, { own: ["core"], node: "20" });
+    const folder = await installedWith(packages, { own: ["svc-webhooks"], node: "20" });
     recipe = await recipeIn(folder);
     graphile = await graphileIn(folder);
     server = await postgresServer();

@@ -4,7 +4,7 @@ import { tarballsOf } from "@svc-webhooks/kit/tarballs";
 
 /** The settings of an installation. */
 interface Installation {
-  /** The folders of the workspace's packages to install. Default: none. */
+  /** The folders of the workspace's packages to install, with the ones that they depend on. Default: none. */
   readonly own?: readonly string[];
   /** The version of Node that installs. Default: 22. */
   readonly node?: string;

@@ -22,7 +22,7 @@ const packages = [
 describe("docs/queues.md", () => {
   let folder: string;
   beforeAll(async () => {
-    folder = await installedWith(packages, { own: ["core", "testing", "crash-test", "schemes"] });
+    folder = await installedWith(packages, { own: ["svc-webhooks", "testing"] });
   });
 
   test.each(["typescript", "typescript5"] as const)(

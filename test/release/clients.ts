@@ -16,6 +16,8 @@ export interface Client {
   readonly command: readonly [string, ...string[]];
   /** The subcommand that adds packages to a project. */
   readonly add: string;
+  /** The arguments that run the installed program `svc-webhooks`. */
+  readonly exec: readonly [string, ...string[]];
   /** The program that runs a module of the project. */
   readonly start: readonly [string, ...string[]];
   /** Returns the settings for a registry. */
@@ -39,18 +41,28 @@ export const npm: Client = {
   version: /^1\d\./,
   command: ["npm"],
   add: "install",
+  exec: ["exec", "--", "svc-webhooks"],
   start: node,
   settings: npmSettings,
 };
 
 export const clients: readonly Client[] = [
   npm,
-  { name: "pnpm", version: /^10\./, command: pnpm, add: "add", start: node, settings: npmSettings },
+  {
+    name: "pnpm",
+    version: /^10\./,
+    command: pnpm,
+    add: "add",
+    exec: ["exec", "svc-webhooks"],
+    start: node,
+    settings: npmSettings,
+  },
   {
     name: "Yarn 1",
     version: /^1\./,
     command: yarn1,
     add: "add",
+    exec: ["run", "svc-webhooks"],
     start: node,
     settings: (registry) => ({ YARN_REGISTRY: registry }),
   },
@@ -59,6 +71,7 @@ export const clients: readonly Client[] = [
     version: /^4\./,
     command: yarn4,
     add: "add",
+    exec: ["run", "svc-webhooks"],
     // Without a folder node_modules, only Yarn's own loader finds the packages.
     start: [...yarn4, "node"],
     settings: (registry) => ({
@@ -74,6 +87,7 @@ export const clients: readonly Client[] = [
     version: /^1\./,
     command: bun,
     add: "add",
+    exec: ["run", "svc-webhooks"],
     start: bun,
     settings: (registry) => ({ BUN_CONFIG_REGISTRY: registry }),
   },
@@ -114,6 +128,8 @@ export function emptyProject({ command, settings }: Client, registry: string): P
     ...Object.fromEntries(inherited.map((one) => [one, undefined])),
     HOME: home,
     USERPROFILE: home,
+    // For root, Yarn 1 has a cache outside of the home, which keeps earlier tarballs of the same version.
+    YARN_CACHE_FOLDER: join(home, "yarn"),
     ...settings(registry),
   };
   const [program, ...first] = command;

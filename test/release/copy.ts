@@ -55,7 +55,7 @@ const edit = (folder: string, file: string, from: string | RegExp, to: string): 
 /** Mistakes that the rehearsal must find. `REHEARSE_FAULT=<name> npm run release -- rehearse` makes one in the copy. */
 export const faults: Readonly<Record<string, (folder: string) => void>> = {
   "install-line": (folder) =>
-    edit(folder, "README.md", /(npm install @svc-webhooks\/core .*) express\b/, "$1"),
+    edit(folder, "README.md", /(npm install svc-webhooks) express\b/, "$1"),
   "missing-file": (folder) => edit(folder, "packages/express/package.json", '"dist",', ""),
   "inexact-dependency": (folder) =>
     edit(

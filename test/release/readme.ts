@@ -1,7 +1,7 @@
 /** Returns the packages that README's quick start installs from a registry. */
 export function installedBy(readme: string): readonly string[] {
-  const [, names] = /npm install (@svc-webhooks\/core [^`\n]+)/.exec(readme) ?? [];
-  if (names === undefined) throw new Error("README.md has no line that installs the core.");
+  const [, names] = /npm install (svc-webhooks [^`\n]+)/.exec(readme) ?? [];
+  if (names === undefined) throw new Error("README.md has no line that installs svc-webhooks.");
   return names.split(" ");
 }
 

@@ -181,7 +181,7 @@ test("npx runs the published command line", async () => {
     "exec",
     "--yes",
     "--",
-    `svc-webhooks@${version}`,
+    `@svc-webhooks/cli@${version}`,
     "--help",
   );
   expect(stdout).toMatch("Usage: svc-webhooks ");

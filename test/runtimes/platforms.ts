@@ -28,6 +28,9 @@ const node = {
   "node:http": "node-http",
   "Express 4": "express4",
   "Express 5": "express5",
+  Fastify: "fastify",
+  "Nest on Express": "nest-express",
+  "Nest on Fastify": "nest-fastify",
   ...web,
 };
 export const core: Check = {

@@ -147,7 +147,7 @@ async function conformance({ url, version, scheme, handlerPort }) {
   const [program, ...first] = npx;
   const command = spawn(
     program,
-    [...first, "--yes", `svc-webhooks@${version}`, "conformance", url, ...options],
+    [...first, "--yes", `@svc-webhooks/cli@${version}`, "conformance", url, ...options],
     {
       stdio: ["ignore", "pipe", "inherit"],
     },

@@ -1,11 +1,11 @@
-import { durableObjectStore, type DeliveryRecords } from "@svc-webhooks/cloudflare";
-import { createReceiver } from "@svc-webhooks/core";
-import { emailEvents } from "@svc-webhooks/events";
-import { webhooks } from "@svc-webhooks/hono";
+import { durableObjectStore, type DeliveryRecords } from "svc-webhooks/cloudflare";
+import { createReceiver } from "svc-webhooks";
+import { emailEvents } from "svc-webhooks/events";
+import { webhooks } from "svc-webhooks/hono";
 import { Hono } from "hono";
 
 // Cloudflare requires the Worker to export the objects' class.
-export { DeliveryRecords } from "@svc-webhooks/cloudflare";
+export { DeliveryRecords } from "svc-webhooks/cloudflare";
 
 interface Env {
   Bindings: {

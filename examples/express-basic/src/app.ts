@@ -1,6 +1,6 @@
-import { createReceiver, type CommonOptions, type Receiver } from "@svc-webhooks/core";
-import { emailEvents } from "@svc-webhooks/events";
-import { webhooks } from "@svc-webhooks/express";
+import { createReceiver, type CommonOptions, type Receiver } from "svc-webhooks";
+import { emailEvents } from "svc-webhooks/events";
+import { webhooks } from "svc-webhooks/express";
 import express, { type Express } from "express";
 
 /** The app's reactions to events; a real app would write to its database. */

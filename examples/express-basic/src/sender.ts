@@ -1,4 +1,4 @@
-import { sign } from "@svc-webhooks/core";
+import { sign } from "svc-webhooks";
 
 /** A delivery that the service would send. */
 export interface Sending {

@@ -1,4 +1,4 @@
-import { PermanentError } from "@svc-webhooks/core";
+import { PermanentError } from "svc-webhooks";
 import { createApp } from "./app.js";
 import { print, styled } from "./print.js";
 import { send, type Reply } from "./sender.js";

@@ -1,5 +1,5 @@
 import { PGlite } from "@electric-sql/pglite";
-import { fromPglite, migrate, postgresStore, type PostgresStore } from "@svc-webhooks/postgres";
+import { fromPglite, migrate, postgresStore, type PostgresStore } from "svc-webhooks/postgres";
 import { Pool } from "pg";
 import { tables, type Queries } from "./orders.js";
 

@@ -4,9 +4,9 @@ import {
   type CommonOptions,
   type DeliveryContext,
   type Receiver,
-} from "@svc-webhooks/core";
-import { emailEvents } from "@svc-webhooks/events";
-import type { PostgresStore } from "@svc-webhooks/postgres";
+} from "svc-webhooks";
+import { emailEvents } from "svc-webhooks/events";
+import type { PostgresStore } from "svc-webhooks/postgres";
 import { recordStatus, type Queries } from "./orders.js";
 import type { Point } from "./part.js";
 

@@ -1,4 +1,4 @@
-import { sign } from "@svc-webhooks/core";
+import { sign } from "svc-webhooks";
 
 export const secret = "whsec_example";
 

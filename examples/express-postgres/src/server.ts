@@ -1,4 +1,4 @@
-import { webhooks } from "@svc-webhooks/express";
+import { webhooks } from "svc-webhooks/express";
 import express from "express";
 import { openDatabase } from "./database.js";
 import { ordersIn } from "./orders.js";

@@ -1,6 +1,6 @@
 import { once } from "node:events";
-import { webhooks } from "@svc-webhooks/express";
-import { redisStore } from "@svc-webhooks/redis";
+import { webhooks } from "svc-webhooks/express";
+import { redisStore } from "svc-webhooks/redis";
 import express from "express";
 import { Redis } from "ioredis";
 import { listening, work } from "./part.js";

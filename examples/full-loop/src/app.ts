@@ -1,5 +1,5 @@
-import { createReceiver, type CommonOptions, type Handler } from "@svc-webhooks/core";
-import { webhooks } from "@svc-webhooks/express";
+import { createReceiver, type CommonOptions, type Handler } from "svc-webhooks";
+import { webhooks } from "svc-webhooks/express";
 import express, { type Express } from "express";
 
 /** Creates an app that receives webhooks and calls `handle` with an email's event. */

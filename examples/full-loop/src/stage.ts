@@ -1,4 +1,4 @@
-import type { DeliveryReport, Handler } from "@svc-webhooks/core";
+import type { DeliveryReport, Handler } from "svc-webhooks";
 import { entry } from "./timeline.js";
 
 /** The part of an email's event that the demo reads. */

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { serve } from "@hono/node-server";
-import { webhooks } from "@svc-webhooks/hono";
+import { webhooks } from "svc-webhooks/hono";
 import { Hono } from "hono";
 import { logger } from "hono/logger";
 import { secureHeaders } from "hono/secure-headers";

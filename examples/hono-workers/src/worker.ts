@@ -1,6 +1,6 @@
-import { createReceiver } from "@svc-webhooks/core";
-import { emailEvents } from "@svc-webhooks/events";
-import { webhooks } from "@svc-webhooks/hono";
+import { createReceiver } from "svc-webhooks";
+import { emailEvents } from "svc-webhooks/events";
+import { webhooks } from "svc-webhooks/hono";
 import { Hono } from "hono";
 
 interface Env {

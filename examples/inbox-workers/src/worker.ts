@@ -1,11 +1,11 @@
-import { durableObjectStore, type DeliveryRecords } from "@svc-webhooks/cloudflare";
-import { queuesInbox, type DeadLetter } from "@svc-webhooks/cloudflare/queues";
-import { createReceiver } from "@svc-webhooks/core";
-import type { InboxJob } from "@svc-webhooks/core/inbox";
-import { emailEvents } from "@svc-webhooks/events";
+import { durableObjectStore, type DeliveryRecords } from "svc-webhooks/cloudflare";
+import { queuesInbox, type DeadLetter } from "svc-webhooks/cloudflare/queues";
+import { createReceiver } from "svc-webhooks";
+import type { InboxJob } from "svc-webhooks/inbox";
+import { emailEvents } from "svc-webhooks/events";
 
 // Cloudflare requires the Worker to export the objects' class.
-export { DeliveryRecords } from "@svc-webhooks/cloudflare";
+export { DeliveryRecords } from "svc-webhooks/cloudflare";
 
 interface Env {
   readonly SVC_WEBHOOK_SECRET: string;

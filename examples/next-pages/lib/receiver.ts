@@ -1,5 +1,5 @@
-import { createReceiver, type CommonOptions, type Receiver } from "@svc-webhooks/core";
-import { emailEvents } from "@svc-webhooks/events";
+import { createReceiver, type CommonOptions, type Receiver } from "svc-webhooks";
+import { emailEvents } from "svc-webhooks/events";
 
 /** Creates the receiver. `delivered` is the effect of its handler. */
 export const createMailReceiver = (

@@ -1,6 +1,6 @@
-import { createReceiver, type CommonOptions } from "@svc-webhooks/core";
-import { webhooks } from "@svc-webhooks/express";
-import { github, stripe } from "@svc-webhooks/schemes";
+import { createReceiver, type CommonOptions } from "svc-webhooks";
+import { webhooks } from "svc-webhooks/express";
+import { github, stripe } from "svc-webhooks/schemes";
 import express, { type Express } from "express";
 
 /** The app's reactions to events; a real app would write to its database. */

@@ -1,4 +1,4 @@
-import { senders } from "@svc-webhooks/schemes/senders";
+import { senders } from "svc-webhooks/schemes/senders";
 import type { Secrets } from "./app.js";
 
 export const secrets: Secrets = { stripe: "whsec_demo_stripe", github: "demo-github-secret" };

@@ -39,9 +39,9 @@ export interface BullmqInbox extends Inbox {
  *
  * @example
  * ```ts
- * import { createReceiver } from "@svc-webhooks/core";
- * import { bullmqInbox, queueConnection, workerConnection } from "@svc-webhooks/bullmq";
- * import { oncePerMinute } from "@svc-webhooks/core/inbox";
+ * import { createReceiver } from "svc-webhooks";
+ * import { bullmqInbox, queueConnection, workerConnection } from "svc-webhooks/bullmq";
+ * import { oncePerMinute } from "svc-webhooks/inbox";
  * import { Queue, Worker } from "bullmq";
  *
  * const url = process.env.REDIS_URL ?? "redis://localhost:6379";

@@ -18,7 +18,7 @@ const reconnectOnError = (error: Error): 2 | false => (isReadOnly(error) ? 2 : f
  *
  * @example
  * ```ts
- * import { queueConnection } from "@svc-webhooks/bullmq";
+ * import { queueConnection } from "svc-webhooks/bullmq";
  * import { Queue } from "bullmq";
  *
  * const url = process.env.REDIS_URL ?? "redis://localhost:6379";

@@ -45,8 +45,8 @@ export interface DurableObjectStoreOptions {
  *   DeliveryRecords,
  *   durableObjectStore,
  *   type DeliveryRecordsNamespace,
- * } from "@svc-webhooks/cloudflare";
- * import { createReceiver, type Receiver } from "@svc-webhooks/core";
+ * } from "svc-webhooks/cloudflare";
+ * import { createReceiver, type Receiver } from "svc-webhooks";
  *
  * // The class of the binding DELIVERIES in wrangler.jsonc.
  * export { DeliveryRecords };

@@ -13,7 +13,7 @@ export { assertOptions } from "./texts/assert.js";
  * @example
  * ```ts
  * import assert from "node:assert/strict";
- * import { assertValid } from "@svc-webhooks/core/adapter";
+ * import { assertValid } from "svc-webhooks/adapter";
  *
  * const prefix: unknown = 5;
  * const check = () => assertValid(typeof prefix === "string", "prefix", "`prefix` must be a string.");
@@ -33,8 +33,8 @@ export function assertValid(ok: unknown, option: string, text: string): asserts 
  * @example
  * ```ts
  * import assert from "node:assert/strict";
- * import { createReceiver } from "@svc-webhooks/core";
- * import { assertReceiver } from "@svc-webhooks/core/adapter";
+ * import { createReceiver } from "svc-webhooks";
+ * import { assertReceiver } from "svc-webhooks/adapter";
  *
  * assertReceiver(createReceiver({ secret: process.env.SVC_WEBHOOK_SECRET ?? "", on: { "*": () => {} } }));
  * assert.throws(() => assertReceiver(undefined), { code: "invalid_option", option: "receiver" });

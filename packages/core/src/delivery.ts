@@ -97,7 +97,7 @@ export const storedHeaders = (
  *
  * @example
  * ```ts
- * import { createReceiver, PermanentError, serializeDelivery } from "@svc-webhooks/core";
+ * import { createReceiver, PermanentError, serializeDelivery } from "svc-webhooks";
  *
  * const parked = new Map<string, string>();
  *
@@ -134,7 +134,7 @@ const sliceBytes = 8_190;
  *
  * @example
  * ```ts
- * import { createReceiver, parseDelivery } from "@svc-webhooks/core";
+ * import { createReceiver, parseDelivery } from "svc-webhooks";
  *
  * const receiver = createReceiver({ secret: process.env.SVC_WEBHOOK_SECRET ?? "", on: { "*": () => {} } });
  *

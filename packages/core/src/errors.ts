@@ -37,8 +37,8 @@ export class WebhookError<Code extends string = string> extends Error {
  * @example
  * ```ts
  * import assert from "node:assert/strict";
- * import { parseDelivery, PermanentError } from "@svc-webhooks/core";
- * import { codeOf } from "@svc-webhooks/core/adapter";
+ * import { parseDelivery, PermanentError } from "svc-webhooks";
+ * import { codeOf } from "svc-webhooks/adapter";
  *
  * assert.equal(codeOf(new PermanentError("no such account")), "permanent_error");
  * assert.equal(codeOf({ code: "permanent_error" }), undefined);

@@ -104,8 +104,8 @@ export type ListedIn<Events> = OutputOf<Events[TypeOf<Events>]>;
  *
  * @example
  * ```ts
- * import { createReceiver, isEvent } from "@svc-webhooks/core";
- * import { emailEvents } from "@svc-webhooks/events";
+ * import { createReceiver, isEvent } from "svc-webhooks";
+ * import { emailEvents } from "svc-webhooks/events";
  *
  * export const receiver = createReceiver({
  *   secret: process.env.SVC_WEBHOOK_SECRET ?? "",
@@ -136,8 +136,8 @@ type OfType<Event, Type> = [Extract<Event, { readonly type: Type }>] extends [ne
  *
  * @example
  * ```ts
- * import { createReceiver, fields } from "@svc-webhooks/core";
- * import { emailEvents } from "@svc-webhooks/events";
+ * import { createReceiver, fields } from "svc-webhooks";
+ * import { emailEvents } from "svc-webhooks/events";
  *
  * export const receiver = createReceiver({
  *   secret: process.env.SVC_WEBHOOK_SECRET ?? "",
@@ -153,7 +153,7 @@ export const fields = (object: object | null | undefined): Fields => (object ?? 
  *
  * @example
  * ```ts
- * import { createReceiver, eventType } from "@svc-webhooks/core";
+ * import { createReceiver, eventType } from "svc-webhooks";
  *
  * interface Bounced {
  *   readonly type: "email.bounced";
@@ -186,7 +186,7 @@ export type SchemasOf<Union extends { readonly type: string }> = {
  *
  * @example
  * ```ts
- * import { createReceiver, eventTypes } from "@svc-webhooks/core";
+ * import { createReceiver, eventTypes } from "svc-webhooks";
  *
  * type BillingEvent =
  *   | { readonly type: "invoice.paid"; readonly amount: number }

@@ -1,5 +1,6 @@
 export { createReceiver } from "./receiver.js";
 export type { ExecutionContext, Receiver } from "./receiver.js";
+export type { DrainOptions } from "./pipeline/pending-work.js";
 export type {
   CommonOptions,
   DedupeBy,

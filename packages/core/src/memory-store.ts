@@ -124,7 +124,7 @@ function evictable(
  *
  * @example
  * ```ts
- * import { createReceiver, memoryStore } from "@svc-webhooks/core";
+ * import { createReceiver, memoryStore } from "svc-webhooks";
  *
  * export const receiver = createReceiver({
  *   secret: process.env.SVC_WEBHOOK_SECRET ?? "",

@@ -38,7 +38,7 @@ export interface CommonOptions {
   readonly secret: SecretSource;
 
   /**
-   * The scheme of the sender whose deliveries this receiver accepts, such as `stripe()` from `@svc-webhooks/schemes`.
+   * The scheme of the sender whose deliveries this receiver accepts, such as `stripe()` from `svc-webhooks/schemes`.
    * It determines the form of the signature, the keys, the delivery id and the defaults of `eventType`, `eventId` and
    * `handlerTimeoutMs`. Default: the service of the interface document. Errors: `invalid_option`.
    */

@@ -146,8 +146,8 @@ export interface Answer {
  * @example
  * ```ts
  * import { createServer } from "node:http";
- * import { answer, createReceiver } from "@svc-webhooks/core";
- * import { readRawBody } from "@svc-webhooks/node";
+ * import { answer, createReceiver } from "svc-webhooks";
+ * import { readRawBody } from "svc-webhooks/node";
  *
  * const receiver = createReceiver({ secret: process.env.SVC_WEBHOOK_SECRET ?? "", on: { "*": () => {} } });
  *

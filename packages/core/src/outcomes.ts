@@ -40,7 +40,7 @@ export const outcomeTexts: Readonly<Record<OutcomeCode | Warning, OutcomeText>> 
  *
  * @example
  * ```ts
- * import { outcomeText } from "@svc-webhooks/core/outcomes";
+ * import { outcomeText } from "svc-webhooks/outcomes";
  *
  * const text = outcomeText("signature_mismatch");
  * console.log(text?.happened, text?.fix, text?.link);

@@ -16,7 +16,7 @@ import { DeliveryState, type PipelineStage } from "./pipeline/delivery-state.js"
 import { drive } from "./pipeline/drive.js";
 import { forget } from "./operators/forget.js";
 import { peek } from "./operators/peek.js";
-import { trackWork } from "./pipeline/pending-work.js";
+import { trackWork, type DrainOptions } from "./pipeline/pending-work.js";
 import { restore } from "./pipeline/restore.js";
 import { route } from "./pipeline/route.js";
 import { run } from "./pipeline/run.js";
@@ -83,11 +83,11 @@ export interface Receiver {
   /**
    * For shutdown: resolves to the number of verified deliveries that are still pending, as soon as there are none or
    * after `deadlineMs` (0 … 2^31 − 1 milliseconds). Until it resolves, new verified and resumed deliveries end as
-   * `draining`; afterwards, the receiver accepts deliveries again.
+   * `draining`; afterwards, the receiver accepts deliveries again, unless `isFinal` is true.
    *
    * @throws ConfigError `invalid_option` (as a rejection) if `deadlineMs` is out of its range
    */
-  readonly drain: (options: { readonly deadlineMs: number }) => Promise<number>;
+  readonly drain: (options: DrainOptions) => Promise<number>;
 }
 
 /**
@@ -126,7 +126,7 @@ const directKey = Symbol.for("svc-webhooks.direct");
  *
  * @example
  * ```ts
- * import { createReceiver } from "@svc-webhooks/core";
+ * import { createReceiver } from "svc-webhooks";
  *
  * const receiver = createReceiver({
  *   secret: () => process.env.SVC_WEBHOOK_SECRET ?? "",

@@ -287,8 +287,8 @@ function rethrow(error: unknown): never {
  *
  * @example
  * ```ts
- * import type { Receiver } from "@svc-webhooks/core";
- * import { reconcile, type ServiceDelivery } from "@svc-webhooks/core/reconcile";
+ * import type { Receiver } from "svc-webhooks";
+ * import { reconcile, type ServiceDelivery } from "svc-webhooks/reconcile";
  *
  * export async function check(receiver: Receiver, list: AsyncIterable<ServiceDelivery>) {
  *   const since = new Date(Date.now() - 6 * 86_400_000);

@@ -41,7 +41,7 @@ export function signatureProblem(
  * @example
  * ```ts
  * import assert from "node:assert/strict";
- * import { sign } from "@svc-webhooks/core";
+ * import { sign } from "svc-webhooks";
  *
  * const body = '{"type":"email.sent"}';
  * assert.match(await sign(body, "whsec_test"), /^sha256=[0-9a-f]{64}$/);
@@ -67,7 +67,7 @@ export async function sign(body: string | Uint8Array, key: SecretKey): Promise<s
  * @example
  * ```ts
  * import assert from "node:assert/strict";
- * import { sign, verify } from "@svc-webhooks/core";
+ * import { sign, verify } from "svc-webhooks";
  *
  * const body = '{"type":"email.sent"}';
  * const signature = await sign(body, "whsec_old");

@@ -14,8 +14,8 @@ import type { DeadlineCall } from "./store.js";
  * @example
  * ```ts
  * import assert from "node:assert/strict";
- * import { answer, createReceiver } from "@svc-webhooks/core";
- * import { toDelivery, toResponse } from "@svc-webhooks/core/adapter";
+ * import { answer, createReceiver } from "svc-webhooks";
+ * import { toDelivery, toResponse } from "svc-webhooks/adapter";
  *
  * const receiver = createReceiver({ secret: process.env.SVC_WEBHOOK_SECRET ?? "", on: { "*": () => {} } });
  *
@@ -43,8 +43,8 @@ export const toDelivery = (request: Request): Delivery => ({
  * @example
  * ```ts
  * import assert from "node:assert/strict";
- * import { answer, createReceiver } from "@svc-webhooks/core";
- * import { toDelivery, toResponse } from "@svc-webhooks/core/adapter";
+ * import { answer, createReceiver } from "svc-webhooks";
+ * import { toDelivery, toResponse } from "svc-webhooks/adapter";
  *
  * const receiver = createReceiver({ secret: process.env.SVC_WEBHOOK_SECRET ?? "", on: { "*": () => {} } });
  *

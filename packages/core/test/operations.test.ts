@@ -334,6 +334,14 @@ describe("drain", () => {
     expect((await send(receiver, eventBody(), next)).code).toBe("processed");
   });
 
+  test("refuses deliveries afterwards too if it is final", async () => {
+    const { receiver } = timed({ on: { "*": () => {} } });
+    expect(await receiver.drain({ deadlineMs: 0, isFinal: true })).toBe(0);
+    expect((await send(receiver)).code).toBe("draining");
+    expect(await receiver.drain({ deadlineMs: 0 })).toBe(0);
+    expect((await send(receiver)).code).toBe("draining");
+  });
+
   test("resolves at its deadline to the number of pending deliveries, each counted once", async () => {
     const works = [gate(), gate()];
     const { receiver, clock } = timed({

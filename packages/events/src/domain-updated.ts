@@ -1,4 +1,4 @@
-import { z } from "zod";
+import { z } from "zod/v4";
 import { maybe, maybeText } from "./lenient.js";
 
 /** The fields of a domain. They are an assumption: the interface document shows no payload. */

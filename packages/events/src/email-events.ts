@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type { z } from "zod/v4";
 import { domainUpdated, type DomainUpdatedEvent } from "./domain-updated.js";
 import {
   emailDelivered,
@@ -7,6 +7,13 @@ import {
   type EmailSentEvent,
 } from "./email.js";
 
+/** The type of `emailEvents`. The declarations of an app can name it without naming zod. */
+export type EmailEvents = {
+  readonly "email.sent": z.ZodType<EmailSentEvent>;
+  readonly "email.delivered": z.ZodType<EmailDeliveredEvent>;
+  readonly "domain.updated": z.ZodType<DomainUpdatedEvent>;
+};
+
 /**
  * Schemas for the event types named in the interface document. Pass them as the `events` option of `createReceiver`.
  * Only the `type` of an event can make it invalid. Spread the map to add your own types: `{ ...emailEvents,
@@ -14,8 +21,8 @@ import {
  *
  * @example
  * ```ts
- * import { createReceiver } from "@svc-webhooks/core";
- * import { emailEvents } from "@svc-webhooks/events";
+ * import { createReceiver } from "svc-webhooks";
+ * import { emailEvents } from "svc-webhooks/events";
  *
  * export const receiver = createReceiver({
  *   secret: process.env.SVC_WEBHOOK_SECRET ?? "",
@@ -27,11 +34,7 @@ import {
  * });
  * ```
  */
-export const emailEvents: {
-  readonly "email.sent": z.ZodType<EmailSentEvent>;
-  readonly "email.delivered": z.ZodType<EmailDeliveredEvent>;
-  readonly "domain.updated": z.ZodType<DomainUpdatedEvent>;
-} = {
+export const emailEvents: EmailEvents = {
   "email.sent": emailSent,
   "email.delivered": emailDelivered,
   "domain.updated": domainUpdated,

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import { z } from "zod/v4";
 
 /** Makes a field optional. A value of the wrong type is treated as absent, so it never makes an event invalid. */
 export const maybe = <Schema extends z.ZodType>(

@@ -1,6 +1,8 @@
 import type { Receiver } from "@svc-webhooks/core";
 import { webhooks as nodeWebhooks, type NodeHandler } from "@svc-webhooks/node";
 
+export type { NodeHandler } from "@svc-webhooks/node";
+
 const fix =
   "mount webhooks() before express.json() and other body parsers, or let the parser keep the bytes: " +
   "express.json({ verify: (req, _res, bytes) => { req.rawBody = bytes; } })";
@@ -14,8 +16,8 @@ const fix =
  *
  * @example
  * ```ts
- * import { createReceiver } from "@svc-webhooks/core";
- * import { webhooks } from "@svc-webhooks/express";
+ * import { createReceiver } from "svc-webhooks";
+ * import { webhooks } from "svc-webhooks/express";
  * import express from "express";
  *
  * const receiver = createReceiver({

@@ -24,8 +24,8 @@ const fix =
  *
  * @example
  * ```ts
- * import { createReceiver } from "@svc-webhooks/core";
- * import { webhooks } from "@svc-webhooks/hono";
+ * import { createReceiver } from "svc-webhooks";
+ * import { webhooks } from "svc-webhooks/hono";
  * import { Hono } from "hono";
  *
  * const receiver = createReceiver({

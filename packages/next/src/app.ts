@@ -23,8 +23,8 @@ export type RouteHandlers = Readonly<
  * @example
  * ```ts
  * // app/webhooks/route.ts
- * import { createReceiver } from "@svc-webhooks/core";
- * import { webhooks } from "@svc-webhooks/next";
+ * import { createReceiver } from "svc-webhooks";
+ * import { webhooks } from "svc-webhooks/next";
  *
  * const receiver = createReceiver({
  *   secret: () => process.env.SVC_WEBHOOK_SECRET ?? "",

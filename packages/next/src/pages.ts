@@ -2,6 +2,8 @@ import type { Receiver } from "@svc-webhooks/core";
 import { webhooks as nodeWebhooks, type NodeHandler } from "@svc-webhooks/node";
 import { ifCut } from "./if-cut.js";
 
+export type { NodeHandler } from "@svc-webhooks/node";
+
 /**
  * Mounts a receiver in the Pages Router: `export default webhooks(receiver)` in `pages/api/…`. The
  * page itself must also contain `export const config = { api: { bodyParser: false } }`: Next.js rejects
@@ -12,8 +14,8 @@ import { ifCut } from "./if-cut.js";
  * @example
  * ```ts
  * // pages/api/webhooks.ts
- * import { createReceiver } from "@svc-webhooks/core";
- * import { webhooks } from "@svc-webhooks/next/pages";
+ * import { createReceiver } from "svc-webhooks";
+ * import { webhooks } from "svc-webhooks/next/pages";
  *
  * const receiver = createReceiver({
  *   secret: () => process.env.SVC_WEBHOOK_SECRET ?? "",

@@ -4,11 +4,8 @@
  */
 const fixes = {
   "@nestjs.core":
-    'in NestJS, call app.use("/webhooks", webhooks(receiver)) before app.listen(), or pass ' +
-    "{ rawBody: true } to NestFactory.create()",
-  fastify:
-    "in Fastify, mount it in a plugin after scope.removeAllContentTypeParsers() and " +
-    'scope.addContentTypeParser("*", (request, payload, done) => done(null))',
+    "in NestJS, use WebhooksModule from svc-webhooks/nest, or pass { rawBody: true } to NestFactory.create()",
+  fastify: "in Fastify, use webhooks from svc-webhooks/fastify",
 };
 
 /**
@@ -26,7 +23,8 @@ export function frameworkFix(): string | undefined {
   } finally {
     Error.stackTraceLimit = stackTraceLimit;
   }
-  // The dots match the path separator, which is different on Windows.
+  // These adapters of ours have fixes of their own. The dots match the path separator, which is different on Windows.
+  if (/\W(?:fastify|nest).(?:dist|src).\w+\./.test(stack)) return;
   return Object.entries(fixes).find(([name]) =>
     new RegExp(`node_modules.${name}.`).test(stack),
   )?.[1];

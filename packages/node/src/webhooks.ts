@@ -41,8 +41,8 @@ export interface NodeOptions {
  * @example
  * ```ts
  * import { createServer } from "node:http";
- * import { createReceiver } from "@svc-webhooks/core";
- * import { webhooks } from "@svc-webhooks/node";
+ * import { createReceiver } from "svc-webhooks";
+ * import { webhooks } from "svc-webhooks/node";
  *
  * const receiver = createReceiver({
  *   secret: process.env.SVC_WEBHOOK_SECRET ?? "",

@@ -31,9 +31,9 @@ const scope = "@svc-webhooks/otel";
  *
  * @example
  * ```ts
- * import { createReceiver } from "@svc-webhooks/core";
- * import { emailEvents } from "@svc-webhooks/events";
- * import { telemetry } from "@svc-webhooks/otel";
+ * import { createReceiver } from "svc-webhooks";
+ * import { emailEvents } from "svc-webhooks/events";
+ * import { telemetry } from "svc-webhooks/otel";
  *
  * export const receiver = createReceiver({
  *   name: "mail",

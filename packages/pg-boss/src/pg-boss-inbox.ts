@@ -54,10 +54,10 @@ export interface PgBossInbox extends Inbox {
  *
  * @example
  * ```ts
- * import { createReceiver } from "@svc-webhooks/core";
- * import { oncePerMinute } from "@svc-webhooks/core/inbox";
- * import { pgBossInbox } from "@svc-webhooks/pg-boss";
- * import { postgresStore } from "@svc-webhooks/postgres";
+ * import { createReceiver } from "svc-webhooks";
+ * import { oncePerMinute } from "svc-webhooks/inbox";
+ * import { pgBossInbox } from "svc-webhooks/pg-boss";
+ * import { postgresStore } from "svc-webhooks/postgres";
  * import { Pool } from "pg";
  * import { PgBoss } from "pg-boss";
  *

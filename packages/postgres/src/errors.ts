@@ -95,7 +95,7 @@ const explanations: readonly Explanation[] = [
 /** Returns instructions for creating a schema. They name `schema.sql` only for the default schema, which it creates. */
 export const migrateText = (schema: string): string =>
   schema === defaultSchema
-    ? "Run `await migrate(db)` when you deploy, or apply schema.sql: psql -f node_modules/@svc-webhooks/postgres/schema.sql"
+    ? "Run `await migrate(db)` when you deploy, or apply schema.sql: psql -f node_modules/svc-webhooks/postgres/schema.sql"
     : `Run \`await migrate(db, { schema: "${schema}" })\` when you deploy.`;
 
 /**

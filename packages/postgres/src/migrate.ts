@@ -36,7 +36,7 @@ export interface MigrateOptions {
  *
  * @example
  * ```ts
- * import { migrate } from "@svc-webhooks/postgres";
+ * import { migrate } from "svc-webhooks/postgres";
  * import { Pool } from "pg";
  *
  * export async function deploy() {
@@ -70,7 +70,7 @@ export async function migrate(db: PostgresClient, options: MigrateOptions = {}):
     if (!(Number(applied) <= version)) {
       throw new WebhookError(
         "schema_taken",
-        `The schema "${name}" has version ${applied}, which this version of the package does not know, and it lacks ${outdated.join(", ")}. Run \`migrate\` from the newer version of @svc-webhooks/postgres. If the table "versions" belongs to another tool, choose another \`schema\`, and pass the same one to \`migrate\` and \`postgresStore\`.`,
+        `The schema "${name}" has version ${applied}, which this version of the package does not know, and it lacks ${outdated.join(", ")}. Run \`migrate\` from the newer version of svc-webhooks/postgres. If the table "versions" belongs to another tool, choose another \`schema\`, and pass the same one to \`migrate\` and \`postgresStore\`.`,
       );
     }
     return false;

@@ -100,9 +100,9 @@ export interface PostgresStore<Tx> extends DeliveryStore {
  *
  * @example
  * ```ts
- * import { createReceiver } from "@svc-webhooks/core";
- * import { emailEvents } from "@svc-webhooks/events";
- * import { postgresStore } from "@svc-webhooks/postgres";
+ * import { createReceiver } from "svc-webhooks";
+ * import { emailEvents } from "svc-webhooks/events";
+ * import { postgresStore } from "svc-webhooks/postgres";
  * import { Pool } from "pg";
  *
  * const pool = new Pool({ max: 10, connectionTimeoutMillis: 1_000 });

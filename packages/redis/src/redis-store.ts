@@ -42,8 +42,8 @@ export interface RedisStore extends DeliveryStore {
  *
  * @example
  * ```ts
- * import { createReceiver } from "@svc-webhooks/core";
- * import { redisStore } from "@svc-webhooks/redis";
+ * import { createReceiver } from "svc-webhooks";
+ * import { redisStore } from "svc-webhooks/redis";
  * import { Redis } from "ioredis";
  *
  * const redis = new Redis({ lazyConnect: true });

@@ -28,8 +28,8 @@ const signatureOf = (text: string) => (text.length === 128 ? fromHex(text) : und
  *
  * @example
  * ```ts
- * import { createReceiver } from "@svc-webhooks/core";
- * import { discord } from "@svc-webhooks/schemes";
+ * import { createReceiver } from "svc-webhooks";
+ * import { discord } from "svc-webhooks/schemes";
  *
  * export const receiver = createReceiver({
  *   scheme: discord(),

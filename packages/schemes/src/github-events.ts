@@ -1,6 +1,8 @@
 import type { EventPayloadMap } from "@octokit/webhooks-types";
 import { eventTypes, type SchemasOf } from "@svc-webhooks/core";
 
+export type { SchemasOf } from "@svc-webhooks/core";
+
 /** Adds to a payload the type that `github()` gives its event: the event's name, and its action if it has one. */
 type Routed<Name extends string, Payload> = Payload extends {
   readonly action: infer Action extends string;
@@ -22,9 +24,9 @@ export type GithubEvents = { readonly [Event in GithubEvent as Event["type"]]: E
  *
  * @example
  * ```ts
- * import { createReceiver } from "@svc-webhooks/core";
- * import { github } from "@svc-webhooks/schemes";
- * import { githubEvents } from "@svc-webhooks/schemes/github-events";
+ * import { createReceiver } from "svc-webhooks";
+ * import { github } from "svc-webhooks/schemes";
+ * import { githubEvents } from "svc-webhooks/schemes/github-events";
  *
  * export const receiver = createReceiver({
  *   scheme: github(),

@@ -19,8 +19,8 @@ const event = "x-github-event";
  *
  * @example
  * ```ts
- * import { createReceiver } from "@svc-webhooks/core";
- * import { github } from "@svc-webhooks/schemes";
+ * import { createReceiver } from "svc-webhooks";
+ * import { github } from "svc-webhooks/schemes";
  *
  * export const receiver = createReceiver({
  *   scheme: github(),

@@ -26,8 +26,8 @@ import { timeProblem, toleranceOf } from "./lib/time.js";
  *
  * @example
  * ```ts
- * import { createReceiver } from "@svc-webhooks/core";
- * import { hmac } from "@svc-webhooks/schemes";
+ * import { createReceiver } from "svc-webhooks";
+ * import { hmac } from "svc-webhooks/schemes";
  *
  * export const zoom = createReceiver({
  *   scheme: hmac({

@@ -1,3 +1,4 @@
+export type { Scheme } from "@svc-webhooks/core";
 export { discord } from "./discord.js";
 export { github } from "./github.js";
 export { hmac } from "./hmac.js";

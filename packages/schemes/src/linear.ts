@@ -42,8 +42,8 @@ export interface LinearClaim extends HmacClaim {
  *
  * @example
  * ```ts
- * import { createReceiver } from "@svc-webhooks/core";
- * import { linear } from "@svc-webhooks/schemes";
+ * import { createReceiver } from "svc-webhooks";
+ * import { linear } from "svc-webhooks/schemes";
  *
  * export const receiver = createReceiver({
  *   scheme: linear(),

@@ -21,8 +21,8 @@ const name = "paddle-signature";
  *
  * @example
  * ```ts
- * import { createReceiver } from "@svc-webhooks/core";
- * import { paddle } from "@svc-webhooks/schemes";
+ * import { createReceiver } from "svc-webhooks";
+ * import { paddle } from "svc-webhooks/schemes";
  *
  * export const receiver = createReceiver({
  *   scheme: paddle(),

@@ -1,3 +1,4 @@
+export type { Scheme } from "@svc-webhooks/core";
 export { splitAtSignature } from "./senders/sender.js";
 export { service } from "./senders/service.js";
 export { senders } from "./senders/table.js";

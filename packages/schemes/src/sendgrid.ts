@@ -36,8 +36,8 @@ function signatureOf(text: string): Uint8Array | undefined {
  *
  * @example
  * ```ts
- * import { createReceiver } from "@svc-webhooks/core";
- * import { sendgrid } from "@svc-webhooks/schemes";
+ * import { createReceiver } from "svc-webhooks";
+ * import { sendgrid } from "svc-webhooks/schemes";
  *
  * export const receiver = createReceiver({
  *   scheme: sendgrid(),

@@ -22,8 +22,8 @@ const topic = "x-shopify-topic";
  *
  * @example
  * ```ts
- * import { createReceiver } from "@svc-webhooks/core";
- * import { shopify } from "@svc-webhooks/schemes";
+ * import { createReceiver } from "svc-webhooks";
+ * import { shopify } from "svc-webhooks/schemes";
  *
  * export const receiver = createReceiver({
  *   scheme: shopify(),

@@ -12,7 +12,7 @@ export type { HmacOptions } from "./lib/hmac-options.js";
  *
  * @example
  * ```ts
- * import { signers } from "@svc-webhooks/schemes/sign";
+ * import { signers } from "svc-webhooks/schemes/sign";
  *
  * const body = '{"id":"evt_1","object":"event","type":"invoice.paid"}';
  * console.log(await signers.stripe(body, { secret: "whsec_test" }));
@@ -27,7 +27,7 @@ export const signers = Object.fromEntries(
  *
  * @example
  * ```ts
- * import { signers, testKeys } from "@svc-webhooks/schemes/sign";
+ * import { signers, testKeys } from "svc-webhooks/schemes/sign";
  *
  * const { secret, signingSecret } = await testKeys("discord");
  * const headers = await signers.discord('{"type":0}', { secret: signingSecret });

@@ -21,8 +21,8 @@ const timestamp = "x-slack-request-timestamp";
  *
  * @example
  * ```ts
- * import { createReceiver } from "@svc-webhooks/core";
- * import { slack } from "@svc-webhooks/schemes";
+ * import { createReceiver } from "svc-webhooks";
+ * import { slack } from "svc-webhooks/schemes";
  *
  * export const receiver = createReceiver({
  *   scheme: slack(),

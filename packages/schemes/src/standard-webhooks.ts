@@ -74,8 +74,8 @@ const ed25519 = {
  *
  * @example
  * ```ts
- * import { createReceiver } from "@svc-webhooks/core";
- * import { standardWebhooks } from "@svc-webhooks/schemes";
+ * import { createReceiver } from "svc-webhooks";
+ * import { standardWebhooks } from "svc-webhooks/schemes";
  *
  * export const receiver = createReceiver({
  *   scheme: standardWebhooks({ headers: "svix" }),

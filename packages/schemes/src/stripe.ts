@@ -18,8 +18,8 @@ const name = "stripe-signature";
  *
  * @example
  * ```ts
- * import { createReceiver } from "@svc-webhooks/core";
- * import { stripe } from "@svc-webhooks/schemes";
+ * import { createReceiver } from "svc-webhooks";
+ * import { stripe } from "svc-webhooks/schemes";
  *
  * export const receiver = createReceiver({
  *   scheme: stripe(),

@@ -20,7 +20,7 @@ import { assertKnown, version, versionIn } from "./schema/schema.js";
  * @example
  * ```ts
  * import { DatabaseSync } from "@photostructure/sqlite";
- * import { migrate, sqliteStore } from "@svc-webhooks/sqlite";
+ * import { migrate, sqliteStore } from "svc-webhooks/sqlite";
  *
  * const db = new DatabaseSync(process.env.DATABASE_FILE ?? "app.db");
  * // Sets how long the connection waits for another process that migrates.

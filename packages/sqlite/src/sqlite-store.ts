@@ -101,9 +101,9 @@ export interface SqliteStore<Db> extends DeliveryStore {
  * @example
  * ```ts
  * import { DatabaseSync } from "@photostructure/sqlite";
- * import { createReceiver } from "@svc-webhooks/core";
- * import { emailEvents } from "@svc-webhooks/events";
- * import { migrate, sqliteStore } from "@svc-webhooks/sqlite";
+ * import { createReceiver } from "svc-webhooks";
+ * import { emailEvents } from "svc-webhooks/events";
+ * import { migrate, sqliteStore } from "svc-webhooks/sqlite";
  *
  * const db = new DatabaseSync(process.env.DATABASE_FILE ?? "app.db");
  * db.exec("create table if not exists emails (id text primary key, delivered integer)");

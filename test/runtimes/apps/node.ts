@@ -2,12 +2,15 @@ import type { RequestListener } from "node:http";
 import { createRequire } from "node:module";
 import { buffer } from "node:stream/consumers";
 import { webhooks as expressWebhooks } from "@svc-webhooks/express";
+import { webhooks as fastifyWebhooks } from "@svc-webhooks/fastify";
 import { webhooks } from "@svc-webhooks/node";
 import type { Middleware } from "@svc-webhooks/kit/servers";
 import type { BodyMiddleware } from "@svc-webhooks/testing/adapter";
 import { contractReceiver } from "@svc-webhooks/testing/contract-receiver";
 import express5 from "express";
+import Fastify from "fastify";
 import { bodyMiddlewares } from "./body-middlewares.js";
+import { nestListener } from "./nest.js";
 
 const pass: Middleware = (_request, _response, next) => next();
 
@@ -57,6 +60,23 @@ function expressListener(express: typeof express5, prefix: string): RequestListe
   return app as RequestListener;
 }
 
+async function fastifyListener(): Promise<RequestListener> {
+  const app = Fastify();
+  for (const middleware of bodyMiddlewares) {
+    app.register(async (scope) => {
+      scope.addHook("onRequest", (request, reply, done) => {
+        void plain[middleware](request.raw, reply.raw, () => done());
+      });
+      scope.register(fastifyWebhooks, {
+        path: `/fastify/${middleware}`,
+        receiver: contractReceiver(),
+      });
+    });
+  }
+  await app.ready();
+  return (request, response) => app.routing(request, response);
+}
+
 // The alias has no types; those of Express 5 are correct for all members that are used here.
 const express4 = createRequire(import.meta.url)("express4") as typeof express5;
 
@@ -65,4 +85,7 @@ export const nodeApps: Readonly<Record<string, RequestListener>> = {
   "node-http": nodeListener(),
   express4: expressListener(express4, "express4"),
   express5: expressListener(express5, "express5"),
+  fastify: await fastifyListener(),
+  "nest-express": await nestListener("express", plain),
+  "nest-fastify": await nestListener("fastify", plain),
 };

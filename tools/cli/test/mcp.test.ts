@@ -75,6 +75,6 @@ test("without the package, it prints the line that installs it, and exits with 1
   const { exitCode, stdout, stderr } = await listFromCopy();
   expect([exitCode, stdout]).toEqual([1, ""]);
   expect(stderr).toBe(
-    "svc-webhooks mcp: This command requires the package @svc-webhooks/mcp, which is not installed. Install it next to svc-webhooks: npm install --save-dev @svc-webhooks/mcp.\n",
+    "svc-webhooks mcp: This command requires the package @svc-webhooks/mcp, which is not installed. Install it next to @svc-webhooks/cli: npm install --save-dev @svc-webhooks/mcp.\n",
   );
 });

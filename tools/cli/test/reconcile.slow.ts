@@ -632,7 +632,7 @@ describe("a walk that cannot continue", () => {
     const found = await reconcile({ url }, recordsFile(), "--endpoint=we_1");
     expect(found).toMatchObject({
       code: 1,
-      error: { code, hint: expect.stringContaining("core/reconcile with ") as string },
+      error: { code, hint: expect.stringContaining("svc-webhooks/reconcile with ") as string },
     });
     expect(found.error?.["message"]).toMatch(message);
   });

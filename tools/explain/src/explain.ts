@@ -105,7 +105,7 @@ export interface BodyDifference {
  * @example
  * ```ts
  * import assert from "node:assert/strict";
- * import { sign } from "@svc-webhooks/core";
+ * import { sign } from "svc-webhooks";
  * import { explain } from "@svc-webhooks/explain";
  *
  * const body = new TextEncoder().encode('{ "type": "email.sent" }');

@@ -63,7 +63,7 @@ export interface RequestExplanation extends Judgment {
  * ```ts
  * import assert from "node:assert/strict";
  * import { judgeRequest } from "@svc-webhooks/explain/senders";
- * import { senders } from "@svc-webhooks/schemes/senders";
+ * import { senders } from "svc-webhooks/schemes/senders";
  *
  * const secret = "whsec_0123456789abcdef0123456789abcdef";
  * const text = '{"id":"evt_1","object":"event","type":"invoice.paid"}';
@@ -92,7 +92,7 @@ export async function judgeRequest(request: JudgeRequest): Promise<Judgment> {
  * ```ts
  * import assert from "node:assert/strict";
  * import { explainRequest } from "@svc-webhooks/explain/senders";
- * import { senders } from "@svc-webhooks/schemes/senders";
+ * import { senders } from "svc-webhooks/schemes/senders";
  *
  * const secret = "whsec_0123456789abcdef0123456789abcdef";
  * const headers = Object.entries(await senders.stripe.sign('{"id":"evt_1"}', { secret }));

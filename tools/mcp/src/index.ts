@@ -1,3 +1,3 @@
 export { runMcp } from "./run.js";
 export { toolList } from "./tools/all.js";
-export type { McpOptions, McpProcess, ToolSummary } from "svc-webhooks/workbench";
+export type { McpOptions, McpProcess, ToolSummary } from "@svc-webhooks/cli/workbench";

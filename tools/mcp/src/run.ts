@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type { Readable, Writable } from "node:stream";
 import { serveStdio, StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import { createSandbox } from "@svc-webhooks/sandbox";
-import { baseUrlOf, type McpOptions, type McpProcess } from "svc-webhooks/workbench";
+import { baseUrlOf, type McpOptions, type McpProcess } from "@svc-webhooks/cli/workbench";
 import { systemClock } from "./clock.js";
 import { maskOf, type Mask } from "./lib/mask.js";
 import { createServer } from "./server.js";

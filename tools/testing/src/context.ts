@@ -9,7 +9,7 @@ import type { DeliveryContext } from "@svc-webhooks/core";
  * @example
  * ```ts
  * import assert from "node:assert/strict";
- * import type { Handler } from "@svc-webhooks/core";
+ * import type { Handler } from "svc-webhooks";
  * import { context } from "@svc-webhooks/testing";
  *
  * const keys: string[] = [];

@@ -33,7 +33,7 @@ export type { World } from "./crash-test/world.js";
  *
  * @example
  * ```ts
- * import { createReceiver } from "@svc-webhooks/core";
+ * import { createReceiver } from "svc-webhooks";
  * import { fixture } from "@svc-webhooks/testing";
  * import { crashTest } from "@svc-webhooks/testing/crash-test";
  *
@@ -78,7 +78,7 @@ export async function crashTest<Pool = PgPool>(
  * @example
  * ```ts
  * import assert from "node:assert/strict";
- * import { createReceiver } from "@svc-webhooks/core";
+ * import { createReceiver } from "svc-webhooks";
  * import { fixture } from "@svc-webhooks/testing";
  * import { crashReport } from "@svc-webhooks/testing/crash-test";
  *

@@ -27,7 +27,7 @@ interface Timer {
  * @example
  * ```ts
  * import assert from "node:assert/strict";
- * import { createReceiver, memoryStore } from "@svc-webhooks/core";
+ * import { createReceiver, memoryStore } from "svc-webhooks";
  * import { fakeClock, signedDelivery } from "@svc-webhooks/testing";
  *
  * const clock = fakeClock();

@@ -56,7 +56,7 @@ export interface FaultyStoreOptions {
  * @example
  * ```ts
  * import assert from "node:assert/strict";
- * import { createReceiver, memoryStore } from "@svc-webhooks/core";
+ * import { createReceiver, memoryStore } from "svc-webhooks";
  * import { fixture, signedDelivery } from "@svc-webhooks/testing";
  * import { faultyStore } from "@svc-webhooks/testing/faulty-store";
  *

@@ -84,7 +84,7 @@ const dataOf: { readonly [Type in keyof Fixtures]: (n: number) => Fixtures[Type]
  * @example
  * ```ts
  * import assert from "node:assert/strict";
- * import { createReceiver } from "@svc-webhooks/core";
+ * import { createReceiver } from "svc-webhooks";
  * import { fixture, signedDelivery } from "@svc-webhooks/testing";
  *
  * const receiver = createReceiver({ secret: "whsec_test", on: { "email.*": () => {} } });

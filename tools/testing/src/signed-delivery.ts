@@ -37,7 +37,7 @@ export interface SchemeRequestOptions extends SchemeDeliveryOptions, WithUrl {}
  * @example
  * ```ts
  * import assert from "node:assert/strict";
- * import { createReceiver } from "@svc-webhooks/core";
+ * import { createReceiver } from "svc-webhooks";
  * import { signedDelivery } from "@svc-webhooks/testing";
  *
  * const receiver = createReceiver({ secret: "whsec_test", on: { "*": () => {} } });
@@ -50,8 +50,8 @@ export interface SchemeRequestOptions extends SchemeDeliveryOptions, WithUrl {}
  * @example
  * ```ts
  * import assert from "node:assert/strict";
- * import { createReceiver } from "@svc-webhooks/core";
- * import { stripe } from "@svc-webhooks/schemes";
+ * import { createReceiver } from "svc-webhooks";
+ * import { stripe } from "svc-webhooks/schemes";
  * import { signedDelivery, tamper } from "@svc-webhooks/testing";
  *
  * const secret = "whsec_test";
@@ -95,7 +95,7 @@ export async function signedDelivery(
  * @example
  * ```ts
  * import assert from "node:assert/strict";
- * import { createReceiver } from "@svc-webhooks/core";
+ * import { createReceiver } from "svc-webhooks";
  * import { signedRequest } from "@svc-webhooks/testing";
  *
  * const receiver = createReceiver({

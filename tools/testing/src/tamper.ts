@@ -109,7 +109,7 @@ const beyondTolerance = 86_401_000;
  * @example
  * ```ts
  * import assert from "node:assert/strict";
- * import { createReceiver } from "@svc-webhooks/core";
+ * import { createReceiver } from "svc-webhooks";
  * import { fixture, signedDelivery, tamper } from "@svc-webhooks/testing";
  *
  * const receiver = createReceiver({

@@ -1,4 +1,4 @@
-import type { Clock } from "@svc-webhooks/core";
+import type { Clock } from "svc-webhooks";
 
 /**
  * The factor by which the receivers' clock is faster than real time, so that the demo need not wait long for a

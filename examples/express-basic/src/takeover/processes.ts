@@ -1,7 +1,7 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { migrate, type Database, type Query } from "@svc-webhooks/postgres";
+import { migrate, type Database, type Query } from "svc-webhooks/postgres";
 import type { FromReceiver } from "./receiver.js";
 import { remoteDatabase } from "./remote-database.js";
 

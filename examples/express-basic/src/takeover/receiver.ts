@@ -1,8 +1,8 @@
 /** One of the two receiver processes: an Express app on a database that both share. */
-import { createReceiver, type DeliveryContext } from "@svc-webhooks/core";
-import { emailEvents } from "@svc-webhooks/events";
-import { webhooks } from "@svc-webhooks/express";
-import type { Query } from "@svc-webhooks/postgres";
+import { createReceiver, type DeliveryContext } from "svc-webhooks";
+import { emailEvents } from "svc-webhooks/events";
+import { webhooks } from "svc-webhooks/express";
+import type { Query } from "svc-webhooks/postgres";
 import express from "express";
 import { listen } from "../server.js";
 import { secrets } from "../steps.js";

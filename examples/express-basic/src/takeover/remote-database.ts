@@ -1,6 +1,6 @@
 import { connect } from "node:net";
 import { createInterface } from "node:readline";
-import type { Database, Query } from "@svc-webhooks/postgres";
+import type { Database, Query } from "svc-webhooks/postgres";
 
 /** A statement for the database's process, sent as a line of JSON. */
 export interface Statement {

@@ -1,5 +1,5 @@
-import type { ClaimRequest } from "@svc-webhooks/core";
-import { postgresStore, type Database, type PostgresStore } from "@svc-webhooks/postgres";
+import type { ClaimRequest } from "svc-webhooks";
+import { postgresStore, type Database, type PostgresStore } from "svc-webhooks/postgres";
 import { speed } from "./clock.js";
 
 /**

@@ -1,4 +1,4 @@
-import { webhooks } from "@svc-webhooks/next/pages";
+import { webhooks } from "svc-webhooks/next/pages";
 import { receiver } from "@/lib/receiver";
 
 // Next.js reads `config` only from this file. Without it, the body parser discards the signed bytes.

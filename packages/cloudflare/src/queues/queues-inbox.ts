@@ -38,9 +38,9 @@ export interface QueuesInbox extends Inbox {
  *   DeliveryRecords,
  *   durableObjectStore,
  *   type DeliveryRecordsNamespace,
- * } from "@svc-webhooks/cloudflare";
- * import { queuesInbox, type QueueBatch, type QueueLike } from "@svc-webhooks/cloudflare/queues";
- * import { createReceiver } from "@svc-webhooks/core";
+ * } from "svc-webhooks/cloudflare";
+ * import { queuesInbox, type QueueBatch, type QueueLike } from "svc-webhooks/cloudflare/queues";
+ * import { createReceiver } from "svc-webhooks";
  *
  * export { DeliveryRecords };
  *

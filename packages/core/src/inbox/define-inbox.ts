@@ -22,7 +22,7 @@ export interface Inbox {
    */
   (): Handler<unknown>;
   /**
-   * Wraps each call that stores a delivery, for telemetry: `telemetry({ inbox })` of `@svc-webhooks/otel` sets this
+   * Wraps each call that stores a delivery, for telemetry: `telemetry({ inbox })` of `svc-webhooks/otel` sets this
    * function. It must call `store` and return its result. The text that it passes to `store` becomes `InboxJob.trace`.
    * Unless both `store` and `around` succeed, the delivery ends as `queue_unavailable`. Default: none.
    */
@@ -62,8 +62,8 @@ export interface DefineInboxOptions {
  *
  * @example
  * ```ts
- * import { createReceiver } from "@svc-webhooks/core";
- * import { defineInbox, type InboxJob } from "@svc-webhooks/core/inbox";
+ * import { createReceiver } from "svc-webhooks";
+ * import { defineInbox, type InboxJob } from "svc-webhooks/inbox";
  *
  * const jobs = new Map<string, InboxJob>();
  * const inbox = defineInbox(async (job) => void jobs.set(job.key, job));

@@ -5,7 +5,7 @@
  * @example
  * ```ts
  * import assert from "node:assert/strict";
- * import { errorText } from "@svc-webhooks/core/inbox";
+ * import { errorText } from "svc-webhooks/inbox";
  *
  * assert.equal(errorText(new Error("no such account")), "no such account");
  * assert.equal(errorText(Object.create(null)), "The error cannot be read.");

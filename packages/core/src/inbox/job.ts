@@ -75,8 +75,8 @@ function textOf(bytes: Uint8Array): string | undefined {
  *
  * @example
  * ```ts
- * import { createReceiver } from "@svc-webhooks/core";
- * import { defineInbox, traceOf } from "@svc-webhooks/core/inbox";
+ * import { createReceiver } from "svc-webhooks";
+ * import { defineInbox, traceOf } from "svc-webhooks/inbox";
  *
  * const inbox = defineInbox(async (job) => console.log("stored", job.key, job.trace));
  * inbox.around = (store) => store("the id of a trace");

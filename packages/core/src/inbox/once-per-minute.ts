@@ -23,7 +23,7 @@ async function quietly(report: (error: unknown) => unknown, error: unknown): Pro
  *
  * @example
  * ```ts
- * import { oncePerMinute } from "@svc-webhooks/core/inbox";
+ * import { oncePerMinute } from "svc-webhooks/inbox";
  *
  * const report = oncePerMinute((error) => console.error(error));
  * process.on("warning", report);

@@ -53,7 +53,7 @@ export const longestRetryMs = 86_400_000;
  * @example
  * ```ts
  * import assert from "node:assert/strict";
- * import { retryDelays } from "@svc-webhooks/core/inbox";
+ * import { retryDelays } from "svc-webhooks/inbox";
  *
  * const { limit, delayMs } = retryDelays({ limit: 5 });
  * assert.equal(limit, 5);
@@ -87,7 +87,7 @@ export function retryDelays(retry: RetryOptions = {}, limits: RetryLimits = {}):
  * @example
  * ```ts
  * import assert from "node:assert/strict";
- * import { assertWhole } from "@svc-webhooks/core/inbox";
+ * import { assertWhole } from "svc-webhooks/inbox";
  *
  * assertWhole(16, "concurrency", 1, 1_000);
  * assert.throws(() => assertWhole(0, "concurrency", 1, 1_000), { code: "invalid_option" });

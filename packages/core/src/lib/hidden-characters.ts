@@ -38,7 +38,7 @@ const names: Readonly<Record<number, string>> = {
  * @example
  * ```ts
  * import assert from "node:assert/strict";
- * import { characterName, hiddenCharacters } from "@svc-webhooks/core/outcomes";
+ * import { characterName, hiddenCharacters } from "svc-webhooks/outcomes";
  *
  * assert.equal("a\u202eb".replaceAll(hiddenCharacters, characterName), "aRLOb");
  * ```

@@ -6,7 +6,7 @@
  * @example
  * ```ts
  * import assert from "node:assert/strict";
- * import { nearest } from "@svc-webhooks/core/outcomes";
+ * import { nearest } from "svc-webhooks/outcomes";
  *
  * assert.equal(nearest("email.snet", ["email.sent", "domain.updated"]), "email.sent");
  * ```

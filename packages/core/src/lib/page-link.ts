@@ -15,7 +15,7 @@ export const extension = ".md";
  *
  * @example
  * ```ts
- * import { pageLink } from "@svc-webhooks/core/outcomes";
+ * import { pageLink } from "svc-webhooks/outcomes";
  *
  * console.log(pageLink("docs/troubleshooting", "duplicate"));
  * ```

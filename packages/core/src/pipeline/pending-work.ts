@@ -19,7 +19,17 @@ export interface PendingWork {
   /** Whether `maxConcurrent` deliveries are pending, not counting those that `resume` runs. */
   readonly isFull: () => boolean;
   /** Resolves to the number of pending deliveries, as soon as there are none or after `deadlineMs`. */
-  readonly drain: (options: { readonly deadlineMs: number }) => Promise<number>;
+  readonly drain: (options: DrainOptions) => Promise<number>;
+}
+
+export interface DrainOptions {
+  /** How long to wait, 0 … 2^31 − 1 milliseconds. Errors: `invalid_option`. */
+  readonly deadlineMs: number;
+  /**
+   * Whether verified deliveries end as `draining` afterwards too, for a server that still listens then. Default: false,
+   * so the receiver accepts deliveries again.
+   */
+  readonly isFinal?: boolean | undefined;
 }
 
 /**
@@ -61,7 +71,7 @@ export function trackWork(clock: Clock, mostDeliveries: number): PendingWork {
 
     async drain(options) {
       // JavaScript callers may pass anything, even undefined.
-      const { deadlineMs } = Object(options) as typeof options;
+      const { deadlineMs, isFinal } = Object(options) as typeof options;
       const ok = isWhole(deadlineMs, 0, longestDelayMs);
       assertOption(ok, "invalid_option", "deadlineMs", deadlineMs, 0, longestDelayMs);
       // Keeps the process alive until `drain` ends. The receiver's other timers let an idle process exit.
@@ -72,7 +82,7 @@ export function trackWork(clock: Clock, mostDeliveries: number): PendingWork {
       } catch {
         // The deadline has passed. The returned number shows whether deliveries are still pending.
       }
-      drains -= 1;
+      if (!isFinal) drains -= 1;
       clearInterval(keepAlive);
       return deliveries;
     },

@@ -27,7 +27,7 @@ export function assertOption(
  * @example
  * ```ts
  * import assert from "node:assert/strict";
- * import { assertOptions } from "@svc-webhooks/core/adapter";
+ * import { assertOptions } from "svc-webhooks/adapter";
  *
  * assertOptions({ prefix: "a:" }, ["prefix"]);
  * assert.throws(() => assertOptions({ prefx: "a:" }, ["prefix"]), {

@@ -68,7 +68,7 @@ function socket(options: Target): Socket {
  *
  * @example
  * ```ts
- * import { closableSockets, postgresStore } from "@svc-webhooks/postgres";
+ * import { closableSockets, postgresStore } from "svc-webhooks/postgres";
  * import postgres from "postgres";
  *
  * const sql = postgres("postgres://localhost/app", { ...closableSockets, fetch_types: false });

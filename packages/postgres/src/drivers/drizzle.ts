@@ -35,7 +35,7 @@ interface Session<Tx> {
  *
  * @example
  * ```ts
- * import { fromDrizzle, postgresStore } from "@svc-webhooks/postgres";
+ * import { fromDrizzle, postgresStore } from "svc-webhooks/postgres";
  * import { sql } from "drizzle-orm";
  * import { drizzle } from "drizzle-orm/node-postgres";
  * import { Pool } from "pg";

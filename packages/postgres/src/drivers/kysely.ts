@@ -41,7 +41,7 @@ interface Pluggable {
  *
  * @example
  * ```ts
- * import { fromKysely, postgresStore } from "@svc-webhooks/postgres";
+ * import { fromKysely, postgresStore } from "svc-webhooks/postgres";
  * import { CompiledQuery, Kysely, PostgresDialect } from "kysely";
  * import { Pool } from "pg";
  *

@@ -17,7 +17,7 @@ export interface PgliteQueries {
  * @example
  * ```ts
  * import { PGlite } from "@electric-sql/pglite";
- * import { fromPglite, postgresStore } from "@svc-webhooks/postgres";
+ * import { fromPglite, postgresStore } from "svc-webhooks/postgres";
  *
  * export const store = postgresStore(fromPglite(new PGlite()));
  * ```

@@ -190,7 +190,7 @@ function problemsOf({ options }: PostgresJs, prepare: boolean): readonly string[
   const problems: string[] = [];
   if (!areClosable(options)) {
     problems.push(
-      "postgres.js keeps connections that have stopped responding. Create the client with `closableSockets` of @svc-webhooks/postgres, so that the store can close them: postgres(connectionString, { ...closableSockets, fetch_types: false }).",
+      "postgres.js keeps connections that have stopped responding. Create the client with `closableSockets` of svc-webhooks/postgres, so that the store can close them: postgres(connectionString, { ...closableSockets, fetch_types: false }).",
     );
   } else if (options.fetch_types !== false) {
     problems.push(

@@ -87,7 +87,7 @@ export const linearSigner: Signer = async (body, { secret, deliveryId = crypto.r
  *
  * @example
  * ```ts
- * import { hmacSigner } from "@svc-webhooks/schemes/sign";
+ * import { hmacSigner } from "svc-webhooks/schemes/sign";
  *
  * const sign = hmacSigner({ name: "typeform", header: "typeform-signature", prefix: "sha256=", encoding: "base64" });
  * console.log(await sign('{"event_type":"form_response"}', { secret: "a secret of Typeform" }));

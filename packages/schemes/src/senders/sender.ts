@@ -38,7 +38,7 @@ export interface SignatureForm {
  * @example
  * ```ts
  * import assert from "node:assert/strict";
- * import { splitAtSignature } from "@svc-webhooks/schemes/senders";
+ * import { splitAtSignature } from "svc-webhooks/schemes/senders";
  *
  * assert.deepEqual(splitAtSignature("t=1,v1=0a", "v1="), ["t=1,v1=", "0a"]);
  * ```
@@ -79,7 +79,7 @@ export interface Sender {
    *
    * @example
    * ```ts
-   * import { senders } from "@svc-webhooks/schemes/senders";
+   * import { senders } from "svc-webhooks/schemes/senders";
    *
    * const { secret, signingSecret } = await senders.discord.testKeys();
    * const headers = await senders.discord.sign('{"type":0}', { secret: signingSecret });

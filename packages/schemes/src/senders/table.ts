@@ -244,11 +244,11 @@ const rows: Readonly<Record<SenderName, Row>> = {
 
 /**
  * The known senders, for tests and tools: how each one signs, the scheme of its receivers, and the form of its
- * deliveries. A receiver imports its scheme from `@svc-webhooks/schemes`.
+ * deliveries. A receiver imports its scheme from `svc-webhooks/schemes`.
  *
  * @example
  * ```ts
- * import { senders } from "@svc-webhooks/schemes/senders";
+ * import { senders } from "svc-webhooks/schemes/senders";
  *
  * const body = '{"id":"evt_1","object":"event","type":"invoice.paid"}';
  * console.log(await senders.stripe.sign(body, { secret: "whsec_test" }));

@@ -25,4 +25,4 @@ export function assertKnown(databaseVersion: number): void {
 }
 
 export const newerText = (databaseVersion: number): string =>
-  `The database has version ${databaseVersion} of the store's tables, but this version of @svc-webhooks/sqlite supports only version ${version}. Install the version of the package that migrated the database, or a newer one.`;
+  `The database has version ${databaseVersion} of the store's tables, but this version of svc-webhooks/sqlite supports only version ${version}. Install the version of the package that migrated the database, or a newer one.`;

@@ -17,7 +17,7 @@ const options = {
   schemas: {
     type: "string",
     value: "module",
-    text: "module that exports Standard Schemas by event type (default: the schemas of @svc-webhooks/events)",
+    text: "module that exports Standard Schemas by event type (default: the schemas of svc-webhooks/events)",
   },
   ...schemeOption,
 } as const;
@@ -26,9 +26,9 @@ export const drift = command({
   usage: "<file>… [--schemas <module>] [--scheme <name>]",
   rest: "file",
   details: [
-    "Compares the genuine requests in files written by svc-webhooks listen --save, or in the .jsonl files of folders, with schemas: those of @svc-webhooks/events, or those that a module exports, such as the object that you pass to createReceiver as events. - reads stdin.",
+    "Compares the genuine requests in files written by svc-webhooks listen --save, or in the .jsonl files of folders, with schemas: those of svc-webhooks/events, or those that a module exports, such as the object that you pass to createReceiver as events. - reads stdin.",
     "Reports fields that the schema does not declare (new), declared fields that are absent (missing), values that the schema does not accept (changed), and event types without a schema (unknown_type), with the number of deliveries. It prints no values; [] stands for the items of a list, and {} for the entries of a map. A name that looks like a value is printed as ….",
-    "With the schemas of @svc-webhooks/events, an optional field that is absent is missing too, because these schemas make every field optional. With your schemas, only a required field can be missing.",
+    "With the schemas of svc-webhooks/events, an optional field that is absent is missing too, because these schemas make every field optional. With your schemas, only a required field can be missing.",
     "New fields are found if a schema describes itself as JSON Schema, as zod's schemas do from version 4.2, or if it removes or refuses fields that it does not declare. For other schemas, a note names the types whose new fields were not checked.",
     "Exits with 1 if there is drift. With --json, prints { deliveries, skipped, drift: [{ type, change, path?, expected?, found?, count, of }], unchecked }.",
   ],

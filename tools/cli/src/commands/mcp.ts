@@ -100,6 +100,6 @@ const missing = (cause: unknown) =>
   new Failure(
     "package_missing",
     `This command requires the package ${name}, which is not installed.`,
-    `Install it next to svc-webhooks: npm install --save-dev ${name}.`,
+    `Install it next to @svc-webhooks/cli: npm install --save-dev ${name}.`,
     { cause },
   );

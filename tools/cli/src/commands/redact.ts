@@ -23,7 +23,7 @@ const options = {
   schemas: {
     type: "string",
     value: "module",
-    text: "module that exports Standard Schemas by event type, whose enumerations stay (default: the schemas of @svc-webhooks/events)",
+    text: "module that exports Standard Schemas by event type, whose enumerations stay (default: the schemas of svc-webhooks/events)",
   },
   ...schemeOption,
 } as const;

@@ -11,7 +11,7 @@ export interface Schemas {
 }
 
 /**
- * Resolves to the schemas of a module, or to those of `@svc-webhooks/events`.
+ * Resolves to the schemas of a module, or to those of `svc-webhooks/events`.
  *
  * @throws UsageError for a module that does not exist or exports no schemas, Failure for a module that cannot be
  *   imported, and the reason of `signal` (as rejections)

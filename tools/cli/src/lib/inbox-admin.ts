@@ -141,6 +141,6 @@ function inboxOf(module: Exports, file: string): Checked {
   if (inbox) return inbox;
   throw new UsageError(
     `The default export of --admin ${file} has no check.`,
-    "Write: export default inbox; The inboxes of @svc-webhooks/pg-boss and @svc-webhooks/bullmq have one.",
+    "Write: export default inbox; The inboxes of svc-webhooks/pg-boss and svc-webhooks/bullmq have one.",
   );
 }

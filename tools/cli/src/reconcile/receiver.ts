@@ -78,7 +78,7 @@ function storeFailure(error: unknown, file: string): unknown {
     return new Failure(
       "missing_body",
       `The receiver of --receiver ${file} finds a record by the body of its delivery (dedupeBy), and the service does not list bodies.`,
-      'Use dedupeBy: "delivery", or call reconcile() of @svc-webhooks/core/reconcile with a `map` that returns the bodies.',
+      'Use dedupeBy: "delivery", or call reconcile() of svc-webhooks/reconcile with a `map` that returns the bodies.',
       { cause: error },
     );
   }

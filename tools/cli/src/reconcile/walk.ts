@@ -223,9 +223,9 @@ async function lookAgain(
 }
 
 const inCode =
-  "If its fields differ from those that the sandbox assumes, call reconcile() of @svc-webhooks/core/reconcile with a `map`.";
+  "If its fields differ from those that the sandbox assumes, call reconcile() of svc-webhooks/reconcile with a `map`.";
 const withClock =
-  "Set the clock of this machine. With the manual clock of a sandbox, call reconcile() of @svc-webhooks/core/reconcile with its `clock`.";
+  "Set the clock of this machine. With the manual clock of a sandbox, call reconcile() of svc-webhooks/reconcile with its `clock`.";
 
 const texts: Readonly<Record<string, readonly [text: string, hint: string]>> = {
   unreadable_list: ["The service listed a delivery without an id, a status or a time.", inCode],

@@ -1,4 +1,4 @@
-import { masked } from "svc-webhooks/workbench";
+import { masked } from "@svc-webhooks/cli/workbench";
 
 /** Replaces the parts of secrets in a text with ellipses, and adjacent parts with a single ellipsis. */
 export type Mask = (text: string) => string;

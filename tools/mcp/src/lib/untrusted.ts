@@ -1,4 +1,4 @@
-import { clean } from "svc-webhooks/workbench";
+import { clean } from "@svc-webhooks/cli/workbench";
 import type { UntrustedText } from "../refusal.js";
 import type { Mask } from "./mask.js";
 

@@ -8,7 +8,7 @@ import {
   targetAt,
   type Address,
   type Target,
-} from "svc-webhooks/workbench";
+} from "@svc-webhooks/cli/workbench";
 import { Refusal } from "../refusal.js";
 
 /*

@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import { isSvcError, type Client, type SvcError } from "@svc-webhooks/client";
-import { callService } from "svc-webhooks/workbench";
+import { callService } from "@svc-webhooks/cli/workbench";
 import { Refusal } from "../refusal.js";
 
 /** The service that tools read from and write to. */

@@ -1,4 +1,4 @@
-import type { ToolSummary } from "svc-webhooks/workbench";
+import type { ToolSummary } from "@svc-webhooks/cli/workbench";
 import { conformance } from "./conformance.js";
 import { deliver } from "./deliver.js";
 import { doctor } from "./doctor.js";

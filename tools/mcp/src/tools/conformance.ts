@@ -4,7 +4,7 @@ import {
   isUnreachable,
   receiverConformance,
   type ConformanceResult,
-} from "svc-webhooks/workbench";
+} from "@svc-webhooks/cli/workbench";
 import { z } from "zod";
 import { receiverUrl, secretName } from "./inputs.js";
 import { tool } from "./tool.js";

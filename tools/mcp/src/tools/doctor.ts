@@ -1,4 +1,4 @@
-import { diagnose } from "svc-webhooks/workbench";
+import { diagnose } from "@svc-webhooks/cli/workbench";
 import { z } from "zod";
 import { receiverUrl, secretName } from "./inputs.js";
 import { happenedOf } from "./texts.js";

@@ -1,5 +1,5 @@
 import type { Client, WebhookEndpoint } from "@svc-webhooks/client";
-import { listFromSandbox } from "svc-webhooks/workbench";
+import { listFromSandbox } from "@svc-webhooks/cli/workbench";
 import { Refusal } from "../refusal.js";
 
 /**

@@ -1,4 +1,4 @@
-import type { Followed } from "svc-webhooks/workbench";
+import type { Followed } from "@svc-webhooks/cli/workbench";
 
 /** The maximum number of deliveries that are examined. */
 const mostExamined = 100;

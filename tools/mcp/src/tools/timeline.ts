@@ -1,5 +1,5 @@
 import type { Client } from "@svc-webhooks/client";
-import { followDeliveries, isOutcome, type Followed } from "svc-webhooks/workbench";
+import { followDeliveries, isOutcome, type Followed } from "@svc-webhooks/cli/workbench";
 import { z } from "zod";
 import type { UntrustedText } from "../refusal.js";
 import { eventId } from "./inputs.js";

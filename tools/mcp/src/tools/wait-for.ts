@@ -1,4 +1,4 @@
-import { followDeliveries, type Followed } from "svc-webhooks/workbench";
+import { followDeliveries, type Followed } from "@svc-webhooks/cli/workbench";
 import { z } from "zod";
 import { findDelivery } from "./find-delivery.js";
 import { eventId } from "./inputs.js";

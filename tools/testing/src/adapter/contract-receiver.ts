@@ -73,7 +73,7 @@ const refusing: StandardSchemaV1 = {
  * @example
  * ```ts
  * import { createServer } from "node:http";
- * import { webhooks } from "@svc-webhooks/node";
+ * import { webhooks } from "svc-webhooks/node";
  * import { contractReceiver } from "@svc-webhooks/testing/contract-receiver";
  *
  * // Run this in a separate process or on another runtime, and pass the server's URL to the contract.

@@ -32,7 +32,7 @@ export type MountAdapter = (
  * ```ts
  * import { createServer } from "node:http";
  * import { describe, it } from "node:test";
- * import { webhooks } from "@svc-webhooks/node";
+ * import { webhooks } from "svc-webhooks/node";
  * import { adapterContract } from "@svc-webhooks/testing/adapter";
  *
  * adapterContract({ describe, it }, "my adapter", async (receiver, bodyMiddleware) => {

@@ -73,7 +73,7 @@ export interface MemoryInbox extends Inbox {
  * @example
  * ```ts
  * import assert from "node:assert/strict";
- * import { createReceiver, memoryStore } from "@svc-webhooks/core";
+ * import { createReceiver, memoryStore } from "svc-webhooks";
  * import { fakeClock, fixture, signedDelivery } from "@svc-webhooks/testing";
  * import { memoryInbox } from "@svc-webhooks/testing/inbox";
  *

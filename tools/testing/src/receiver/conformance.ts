@@ -17,7 +17,7 @@ export interface ReceiverConformanceOptions {
   readonly secret: SecretKey;
   /** The time limit for each response, in whole milliseconds, 1 … 60,000. Large bodies get more time. Default 3,000. */
   readonly timeoutMs?: number | undefined;
-  /** The sender: a name of `senders` in `@svc-webhooks/schemes/senders`. Default: the service. */
+  /** The sender: a name of `senders` in `svc-webhooks/schemes/senders`. Default: the service. */
   readonly scheme?: SenderName | undefined;
   /** Ends the run early: the promise then rejects with the signal's reason. Default: the run is not ended early. */
   readonly signal?: AbortSignal | undefined;

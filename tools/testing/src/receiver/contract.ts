@@ -17,7 +17,7 @@ export interface ReceiverContractOptions {
   /** The time limit for each response, in whole milliseconds, 1 … 60,000. Large bodies get more time. Default 3,000. */
   readonly timeoutMs?: number | undefined;
   /**
-   * The sender: `"stripe"`, `"github"` or another name of `senders` in `@svc-webhooks/schemes/senders`. With a sender,
+   * The sender: `"stripe"`, `"github"` or another name of `senders` in `svc-webhooks/schemes/senders`. With a sender,
    * `secret` is the key that signs: the receiver's secret, or the sender's private key if the keys differ. Default: the
    * service.
    */
@@ -46,8 +46,8 @@ export interface ReceiverContractOptions {
  * ```ts
  * import { createServer } from "node:http";
  * import { describe, it } from "node:test";
- * import { createReceiver } from "@svc-webhooks/core";
- * import { webhooks } from "@svc-webhooks/node";
+ * import { createReceiver } from "svc-webhooks";
+ * import { webhooks } from "svc-webhooks/node";
  * import { receiverContract } from "@svc-webhooks/testing/receiver";
  *
  * receiverContract({ describe, it }, "my receiver", async (handler) => {

@@ -36,7 +36,7 @@ export interface StoreContractOptions {
  * @example
  * ```ts
  * import { describe, it } from "node:test";
- * import { memoryStore } from "@svc-webhooks/core";
+ * import { memoryStore } from "svc-webhooks";
  * import { fakeClock } from "@svc-webhooks/testing";
  * import { storeContract } from "@svc-webhooks/testing/store";
  *

@@ -1,4 +1,4 @@
-import { webhooks } from "@svc-webhooks/next";
+import { webhooks } from "svc-webhooks/next";
 import { receiver } from "@/lib/receiver";
 
 export const { POST } = webhooks(receiver);

@@ -34,7 +34,7 @@ const missingPg = (cause: unknown) =>
   notRun(
     "package_missing",
     "A PostgreSQL database requires the package pg, which is not installed.",
-    "Install it next to svc-webhooks: npm install --save-dev pg.",
+    "Install it next to @svc-webhooks/cli: npm install --save-dev pg.",
     cause,
   );
 

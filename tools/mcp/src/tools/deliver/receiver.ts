@@ -13,7 +13,7 @@ import {
   type Reply,
   type SignedDelivery,
   type Signing,
-} from "svc-webhooks/workbench";
+} from "@svc-webhooks/cli/workbench";
 import type { World } from "../../world.js";
 import { happenedOf, resultOf } from "../texts.js";
 import type { Report } from "../tool.js";

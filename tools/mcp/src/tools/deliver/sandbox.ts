@@ -1,5 +1,5 @@
 import type { Client } from "@svc-webhooks/client";
-import { followDeliveries } from "svc-webhooks/workbench";
+import { followDeliveries } from "@svc-webhooks/cli/workbench";
 import { Refusal } from "../../refusal.js";
 import type { World } from "../../world.js";
 import { activeEndpoint } from "../endpoints.js";

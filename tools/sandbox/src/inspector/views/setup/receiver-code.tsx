@@ -1,7 +1,7 @@
 import { Copy } from "../parts/elements.js";
 
-const code = `import { createReceiver } from "@svc-webhooks/core";
-import { webhooks } from "@svc-webhooks/express";
+const code = `import { createReceiver } from "svc-webhooks";
+import { webhooks } from "svc-webhooks/express";
 import express from "express";
 
 const receiver = createReceiver({
@@ -12,9 +12,7 @@ const receiver = createReceiver({
 express().post("/webhooks", webhooks(receiver)).listen(3000);
 `;
 
-const commandsWith = (
-  secret: string,
-) => `npm install @svc-webhooks/core @svc-webhooks/express express
+const commandsWith = (secret: string) => `npm install svc-webhooks express
 SVC_WEBHOOK_SECRET=${secret} node receiver.mjs
 `;
 
