@@ -1,7 +1,9 @@
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { createInterface } from "node:readline";
 import { signedDelivery } from "@svc-webhooks/testing";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import type { Served } from "./launch.js";
 import { run } from "./programs.js";
 import { testRequiring } from "./requiring.js";
@@ -30,6 +32,37 @@ export const expectedResponses = [
   [200, "duplicate"],
   [401, "signature_mismatch"],
 ];
+
+/**
+ * Starts an example as `npm start` does, on a free port, until the test ends.
+ *
+ * @param program the path of its program in the folder, which prints `Listening on` and its origin
+ */
+export async function startExample(folder: string, program: string) {
+  const child = spawn(process.execPath, [program], {
+    cwd: folder,
+    stdio: ["ignore", "pipe", "inherit"],
+    env: { ...process.env, SVC_WEBHOOK_SECRET: exampleSecret, PORT: "0" },
+  });
+  const exited = once(child, "exit");
+  onTestFinished(async () => {
+    child.kill("SIGKILL");
+    await exited;
+  });
+  const lines: string[] = [];
+  const output = createInterface(child.stdout).on("line", (line) => lines.push(line));
+  /** Resolves once all lines are known. */
+  const ended = once(output, "close");
+  const printed = async (text: string) => {
+    for (;;) {
+      const match = lines.find((line) => line.startsWith(text));
+      if (match !== undefined) return match;
+      await once(output, "line");
+    }
+  };
+  const port = Number((await printed("Listening on")).split(":").at(-1));
+  return { child, exited, ended, lines, printed, port, origin: `http://127.0.0.1:${port}` };
+}
 
 /** Serves an example as its README describes, and runs the tests of all examples at `path`. */
 export function testExample(folder: string, path: string, serve: () => Promise<Served>): void {

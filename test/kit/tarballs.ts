@@ -1,5 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
+import { withDependencies } from "../../tools/build/package-folders.js";
 import { npm } from "./npm.js";
 import { oncePerRun } from "./once-per-run.js";
 import { outputOf, root } from "./programs.js";
@@ -45,18 +46,12 @@ export async function tarballs(): Promise<readonly Tarball[]> {
  * that they depend on.
  */
 export async function tarballsOf(folders: readonly string[]): Promise<readonly string[]> {
-  const needed = new Set(
+  const names = withDependencies(
     folders.map((folder) => {
       const found = publicPackages.find((one) => basename(one.folder) === folder);
       if (!found) throw new Error(`No public package has the folder ${folder}.`);
-      return found;
+      return found.name;
     }),
   );
-  // A set visits the elements that the loop adds.
-  for (const { manifest } of needed) {
-    const { dependencies = {} } = manifest;
-    for (const one of publicPackages) if (one.name in dependencies) needed.add(one);
-  }
-  const names = new Set(Array.from(needed, ({ name }) => name));
   return (await tarballs()).filter(({ name }) => names.has(name)).map(({ path }) => path);
 }

@@ -1,15 +1,13 @@
 import { expect, test, vi } from "vitest";
 import { declarationsOf } from "./declarations.js";
-import { packages, publicPackages } from "@svc-webhooks/kit/workspace";
+import { facade, packages, publicPackages } from "@svc-webhooks/kit/workspace";
 import { isEsmOnly } from "./packed.js";
 
 // The module exists only on Workers.
 vi.mock("cloudflare:workers", () => ({ DurableObject: Object }));
 
 // `facade.check.ts` compares the entries of the facade with those of its parts.
-const entries = publicPackages
-  .filter(({ name }) => name !== "svc-webhooks")
-  .flatMap((one) => one.entries);
+const entries = publicPackages.filter(({ name }) => name !== facade).flatMap((one) => one.entries);
 
 const valuesOf = (entry: string) =>
   declarationsOf(entry)

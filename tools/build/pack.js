@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { basename, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { publicPackages } from "./package-folders.js";
+import { publicPackages, withDependencies } from "./package-folders.js";
 import { npmCommand } from "./npm.js";
 
 /*
@@ -46,13 +46,9 @@ async function selected(wanted) {
     const hint = similar ? `Did you mean ${similar}?` : `The packages are ${all.join(", ")}.`;
     refuse(`No package is named ${unknown}. ${hint}`);
   }
-  const names = new Set();
-  const add = ({ manifest: { name, dependencies = {} } }) => {
-    if (names.has(name)) return;
-    names.add(name);
-    publicPackages.filter((one) => one.manifest.name in dependencies).forEach(add);
-  };
-  for (const name of ["svc-webhooks", ...wanted]) add(byFolder.get(name));
+  const names = withDependencies(
+    ["svc-webhooks", ...wanted].map((folder) => byFolder.get(folder).manifest.name),
+  );
   return publicPackages.filter(({ manifest }) => names.has(manifest.name));
 }
 

@@ -11,3 +11,6 @@ export declare const packages: readonly FolderPackage[];
 
 /** The packages that users install. */
 export declare const publicPackages: readonly FolderPackage[];
+
+/** Returns the names of public packages, and of those that they depend on. */
+export declare function withDependencies(names: readonly string[]): ReadonlySet<string>;

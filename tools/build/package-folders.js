@@ -23,3 +23,22 @@ export const packages = packageFolders.map((folder) => ({
 
 /** The packages that users install. */
 export const publicPackages = packages.filter(({ manifest }) => manifest.private !== true);
+
+/**
+ * Returns the names of public packages, and of those that they depend on.
+ *
+ * @param {readonly string[]} names
+ */
+export function withDependencies(names) {
+  const all = new Set(names);
+  // A set visits the elements that the loop adds.
+  for (const name of all) {
+    const { dependencies = {} } = publicPackages.find(
+      (item) => item.manifest.name === name,
+    ).manifest;
+    for (const { manifest } of publicPackages) {
+      if (manifest.name in dependencies) all.add(manifest.name);
+    }
+  }
+  return all;
+}

@@ -1,39 +1,17 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
-import { collected } from "@svc-webhooks/kit/collected";
 import {
-  exampleSecret,
   expectedResponses,
   responsesOf,
+  startExample,
   testReadmeCurl,
 } from "@svc-webhooks/kit/examples";
 import { testPosix } from "@svc-webhooks/kit/systems";
-import { until } from "@svc-webhooks/kit/until";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { textOf } from "../../../test/package/readme.js";
 
 const folder = fileURLToPath(new URL("..", import.meta.url));
 
-/** Starts the app as `npm start` does, on a free port. */
-async function start() {
-  const child = spawn(process.execPath, ["app.mjs"], {
-    cwd: folder,
-    stdio: ["ignore", "pipe", "inherit"],
-    env: { ...process.env, SVC_WEBHOOK_SECRET: exampleSecret, PORT: "0" },
-  });
-  const exited = once(child, "exit");
-  onTestFinished(async () => {
-    child.kill("SIGKILL");
-    await exited;
-  });
-  const printed = collected(child.stdout);
-  const whole = text(child.stdout);
-  await until(() => /^Listening on .*\n/.test(printed()), "the app listens");
-  const port = /:(\d+)\n/.exec(printed())?.[1];
-  return { child, exited, whole, port, origin: `http://127.0.0.1:${port}` };
-}
+const start = () => startExample(folder, "app.mjs");
 
 test("processes a delivery once, refuses a forged one, and parses JSON on other routes", async () => {
   const { origin } = await start();
@@ -46,14 +24,15 @@ test("processes a delivery once, refuses a forged one, and parses JSON on other 
 testPosix.each(["SIGINT", "SIGTERM"] as const)(
   "closes and exits on %s, and prints what its page shows",
   async (signal) => {
-    const { child, exited, whole, port, origin } = await start();
+    const { child, exited, ended, lines, port, origin } = await start();
     expect(await responsesOf(`${origin}/webhooks`)).toEqual(expectedResponses);
     child.kill(signal);
     expect(await exited).toEqual([0, null]);
     const [, shown] =
       /^```\n(Listening[^]*?)^```$/m.exec(textOf("examples/fastify/README.md")) ?? [];
-    const lines = (await whole).split("\n").filter((line) => !line.startsWith("{"));
-    expect(lines.join("\n").replace(`:${port}`, ":3000")).toBe(shown);
+    await ended;
+    const printed = lines.filter((line) => !line.startsWith("{")).map((line) => `${line}\n`);
+    expect(printed.join("").replace(`:${port}`, ":3000")).toBe(shown);
   },
 );
 

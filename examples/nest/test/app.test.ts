@@ -1,42 +1,16 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { testPosix } from "@svc-webhooks/kit/systems";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import {
-  exampleSecret,
   expectedResponses,
   responsesOf,
+  startExample,
   testReadmeCurl,
 } from "@svc-webhooks/kit/examples";
 
 const folder = fileURLToPath(new URL("..", import.meta.url));
 
-/** Starts the app as `npm start` does, on a free port. */
-async function start() {
-  const child = spawn(process.execPath, ["dist/main.js"], {
-    cwd: folder,
-    stdio: ["ignore", "pipe", "inherit"],
-    env: { ...process.env, SVC_WEBHOOK_SECRET: exampleSecret, PORT: "0" },
-  });
-  const exited = once(child, "exit");
-  onTestFinished(async () => {
-    child.kill("SIGKILL");
-    await exited;
-  });
-  const lines: string[] = [];
-  const output = createInterface(child.stdout).on("line", (line) => lines.push(line));
-  const printed = async (text: string) => {
-    for (;;) {
-      const match = lines.find((line) => line.startsWith(text));
-      if (match !== undefined) return match;
-      await once(output, "line");
-    }
-  };
-  const port = Number((await printed("Listening on")).split(":").at(-1));
-  return { child, exited, lines, printed, origin: `http://127.0.0.1:${port}` };
-}
+const start = () => startExample(folder, "dist/main.js");
 
 test("processes a delivery once and refuses a forged one", async () => {
   const { origin, lines, printed } = await start();

@@ -5,7 +5,6 @@ import { spawned } from "@svc-webhooks/kit/launch";
 import { ends, sized } from "@svc-webhooks/kit/sized";
 import { node, outputOf, root, tsc, type Compiler } from "@svc-webhooks/kit/programs";
 import { compilers } from "@svc-webhooks/kit/type-project";
-import { publicPackages } from "@svc-webhooks/kit/workspace";
 import { rolldown } from "rolldown";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { isPackage } from "../../../../tools/build/is-package.js";
@@ -34,22 +33,12 @@ interface Report {
 const tests = join(root, "packages/nest/test");
 const example = join(root, "examples/nest/src");
 
-/** The packages that the tests and the example import, with all that these need. */
-const own = [...new Set(["svc-webhooks", "testing", "crash-test", ...partsOfFacade()])];
-
-function partsOfFacade(): readonly string[] {
-  const facade = publicPackages.find(({ name }) => name === "svc-webhooks");
-  return Object.keys(facade?.manifest.dependencies ?? {}).map(
-    (name) => name.split("/").at(-1) ?? "",
-  );
-}
-
 /** Runs the tests of this package and the example on a version of Nest that is installed outside the workspace. */
 export function testVersion({ version, packages, commonjs }: Version): void {
   describe(`Nest ${version}`, () => {
     let folder: string;
     beforeAll(async () => {
-      folder = await installedWith(packages, { own });
+      folder = await installedWith(packages, { own: ["svc-webhooks", "testing"] });
       await bundleTests(folder);
     });
 
