@@ -71,10 +71,26 @@ export function measured({ title, lanes }: Race, lane: string, against?: string)
   return spreadOf(valuesOf(lane).map((value, round) => value / (others[round] ?? NaN)));
 }
 
-/** Judges by the median whether a bar is kept and whether its aim is reached. */
+/**
+ * Judges by the median whether a bar is kept and whether its aim is reached. The judgment of the bar is close if a
+ * quartile lies on the other side of it.
+ */
 export function judge(race: Race, { lane, against, atLeast, atMost = NaN, aim }: Bar) {
-  const spread = measured(race, lane, against);
-  const holds = (limit: number) =>
-    atLeast === undefined ? spread.median <= limit : spread.median >= limit;
-  return { ...spread, isKept: holds(atLeast ?? atMost), reachesAim: holds(aim) };
+  const { low, median, high } = measured(race, lane, against);
+  const holds = (value: number, limit: number) =>
+    atLeast === undefined ? value <= limit : value >= limit;
+  const bar = atLeast ?? atMost;
+  return {
+    isKept: holds(median, bar),
+    isClose: holds(low, bar) !== holds(high, bar),
+    reachesAim: holds(median, aim),
+  };
+}
+
+/** Returns the numbers of rounds of all races that have more than one. */
+export function roundsOf(sections: readonly Section[]): number[] {
+  const rounds = sections.flatMap(({ races }) =>
+    races.flatMap(({ lanes }) => lanes.map(({ values }) => values.length)),
+  );
+  return rounds.filter((count) => count > 1);
 }

@@ -21,7 +21,8 @@ import {
   redisClaims,
   type Claims,
 } from "../src/hand-written.js";
-import { headersFor, load } from "../src/http/load.js";
+import { headersFor, load, otherPath } from "../src/http/load.js";
+import { otherRequests } from "../src/http/other-requests.js";
 import { platforms } from "../src/http/platforms.js";
 import { senders } from "../src/schemes.js";
 import { floor, ours, peers, type Check } from "../src/verifiers.js";
@@ -182,6 +183,20 @@ describe("a contender over HTTP", () => {
     expect(handle).toHaveBeenCalledTimes(runs.length);
     handle.mockRejectedValue(new Error("planned"));
     expect(await send(port, body, "dlv_3")).toBe(500);
+  });
+
+  const others = Object.entries(otherRequests).flatMap(([platform, contendersOf]) =>
+    Object.entries(contendersOf).map(([name, mount]) => [platform, name, mount] as const),
+  );
+
+  test.each(others)("%s %s responds to other requests", async (_on, name, mount) => {
+    const handle = vi.fn<(event: unknown) => Promise<void>>(async () => {});
+    const port = await listen(await mount(handle));
+    expect((await fetch(`http://127.0.0.1:${port}${otherPath}`)).status).toBe(200);
+    const receives = name.startsWith("with ");
+    expect(await send(port, bodyOf(1_024), "dlv_1")).toBe(receives ? 200 : 404);
+    expect(handle).toHaveBeenCalledTimes(receives ? 1 : 0);
+    expect(await load(port, 100, { requests: "others" })).toBeGreaterThan(0);
   });
 });
 

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { describeWithPostgres } from "@svc-webhooks/kit/postgres-server";
 import { describeWithRedis } from "@svc-webhooks/kit/redis-server";
-import { judge, measured, type Section } from "../src/race.js";
+import { measured, type Section } from "../src/race.js";
 import { sectionIds } from "../src/sections.js";
 
 // Processes run the built files.
@@ -26,7 +26,7 @@ const figuresOf = ({ races }: Section): number[] =>
       ...values,
       measured(race, name, race.reference).median,
     ]),
-    ...race.bars.map((bar) => judge(race, bar).median),
+    ...race.bars.map(({ lane, against }) => measured(race, lane, against).median),
   ]);
 
 const withServers = new Set(["redis", "postgres", "inbox"]);

@@ -19,32 +19,47 @@ export const headersFor = (id: string) => ({
   "x-github-event": "push",
 });
 
-/** The digits that each request replaces with its own id. */
+/** The digits that each delivery replaces with its own id. */
 const digits = "0".repeat(16);
 const head = Object.entries({
   host: "127.0.0.1",
   "content-length": String(body.length),
   ...headersFor(`dlv_${digits}`),
 }).map(([name, value]) => `${name}: ${value}\r\n`);
-const template = Buffer.concat([
-  Buffer.from(`POST /webhooks HTTP/1.1\r\n${head.join("")}\r\n`),
-  body,
-]);
-const places = [...template.toString("latin1").matchAll(new RegExp(`dlv_${digits}`, "g"))].map(
-  ({ index }) => index + "dlv_".length,
-);
+
+/** The path of the requests that are not deliveries. */
+export const otherPath = "/health";
+
+/** The bytes of the requests: deliveries, or requests for another route. */
+const templates = {
+  deliveries: Buffer.concat([Buffer.from(`POST /webhooks HTTP/1.1\r\n${head.join("")}\r\n`), body]),
+  others: Buffer.from(`GET ${otherPath} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n`),
+};
+export type Requests = keyof typeof templates;
+
+const places = [
+  ...templates.deliveries.toString("latin1").matchAll(new RegExp(`dlv_${digits}`, "g")),
+].map(({ index }) => index + "dlv_".length);
 
 let lastId = 0;
 
+export interface LoadOptions {
+  readonly perSecond?: number | undefined;
+  readonly requests?: Requests | undefined;
+}
+
 /** A connection that has at most one request in flight, because each request reuses the same bytes. */
 class Sender {
-  readonly #bytes = Buffer.from(template);
+  readonly #bytes: Buffer;
+  readonly #places: readonly number[];
   readonly #socket: Socket;
   #received = "";
   /** Receives the status of the response, or undefined if there is none. */
   #respond: ((status: number | undefined) => void) | undefined;
 
-  constructor(port: number) {
+  constructor(port: number, requests: Requests) {
+    this.#bytes = Buffer.from(templates[requests]);
+    this.#places = requests === "deliveries" ? places : [];
     this.#socket = createConnection({ port, host: "127.0.0.1", noDelay: true });
     this.#socket.setEncoding("latin1");
     this.#socket.on("data", (text: string) => this.#take(text));
@@ -60,7 +75,7 @@ class Sender {
     if (this.#socket.destroyed) return respond(undefined);
     lastId += 1;
     const id = String(lastId).padStart(digits.length, "0");
-    for (const place of places) this.#bytes.write(id, place, "latin1");
+    for (const place of this.#places) this.#bytes.write(id, place, "latin1");
     this.#respond = respond;
     this.#socket.write(this.#bytes);
   }
@@ -97,16 +112,20 @@ function statusOf(text: string): number | undefined {
 }
 
 /**
- * Sends deliveries of 1 kB for `ms` milliseconds over 20 connections, each delivery with its own id. A connection sends
- * the next delivery when it has received a response or, with `perSecond`, when that rate requires it. Without
- * `perSecond`, this process never sleeps, because the kernel would count the time to wake it as the server's CPU time.
- * Resolves to the number of responses.
+ * Sends requests for `ms` milliseconds over 20 connections: deliveries of 1 kB, each with its own id, or others. A
+ * connection sends the next request when it has received a response or, with `perSecond`, when that rate requires it.
+ * Without `perSecond`, this process never sleeps, because the kernel would count the time to wake it as the server's CPU
+ * time. Resolves to the number of responses.
  *
  * @throws Error (as a rejection) if a request failed or its status was not 2xx, because a rejected delivery takes less
  *   time
  */
-export async function load(port: number, ms: number, perSecond = Infinity): Promise<number> {
-  const senders = Array.from({ length: connections }, () => new Sender(port));
+export async function load(
+  port: number,
+  ms: number,
+  { perSecond = Infinity, requests = "deliveries" }: LoadOptions = {},
+): Promise<number> {
+  const senders = Array.from({ length: connections }, () => new Sender(port, requests));
   try {
     await Promise.all(senders.map((sender) => sender.connected()));
     return await sendAll(senders, ms, perSecond);

@@ -2,11 +2,12 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { cpuTimeMs } from "../cpu-time.js";
 import { eventType } from "../deliveries.js";
+import { otherRequests } from "./other-requests.js";
 import { platforms, type Handle } from "./platforms.js";
 
 // Runs one contender. Sends its port, then its CPU time in milliseconds whenever it receives a message.
 const [platform = "", name = ""] = process.argv.slice(2);
-const mount = platforms[platform]?.contenders[name];
+const mount = platforms[platform]?.contenders[name] ?? otherRequests[platform]?.[name];
 if (!mount) throw new Error(`There is no contender "${name}" on ${platform}.`);
 
 // The handler is asynchronous, like any handler that does real work.
@@ -15,7 +16,7 @@ const handle: Handle = async (event) => {
   if (type !== eventType) throw new TypeError("This is not the event that was sent.");
 };
 
-const server = createServer(mount(handle));
+const server = createServer(await mount(handle));
 server.listen(0, "127.0.0.1", () => process.send?.((server.address() as AddressInfo).port));
 process.on("message", () => process.send?.(cpuTimeMs()));
 // Exits when the parent has exited.

@@ -2,7 +2,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { format } from "prettier";
-import { judge, promisesOf, type Section } from "../race.js";
+import { judge, promisesOf, roundsOf, type Section } from "../race.js";
 import { markdownOf, subjectOf, summary, table } from "./table.js";
 
 const root = new URL("../../../../", import.meta.url);
@@ -18,6 +18,7 @@ export async function writePage(
     date: new Date().toISOString().slice(0, 10),
     summary: summary(sections),
     limits: limits(sections),
+    rounds: rounds(sections),
     table: await table(sections.flatMap(({ races }) => races)),
     sizes: markdownOf(sections.flatMap((section) => section.table ?? [])),
     machine: machine.map((line) => `- ${line}`).join("\n"),
@@ -40,12 +41,20 @@ export async function writePage(
   return written;
 }
 
+/** Returns the least and the greatest number of rounds. */
+function rounds(sections: readonly Section[]): string {
+  const counts = roundsOf(sections);
+  return `${Math.min(...counts)} to ${Math.max(...counts)}`;
+}
+
 /** Returns a Markdown list of the reasons for the missed bars, or an empty string. */
 function limits(sections: readonly Section[]): string {
   const missed = new Map<string, string[]>();
   for (const { race, bar } of promisesOf(sections)) {
-    if (judge(race, bar).isKept) continue;
-    const { limit = "The reason is not known. Repeat the run on an idle machine." } = bar;
+    const { isKept, isClose } = judge(race, bar);
+    if (isKept) continue;
+    const unknown = isClose ? "The result was close." : "The reason is not known.";
+    const { limit = `${unknown} Repeat the run on an idle machine.` } = bar;
     missed.set(limit, [...(missed.get(limit) ?? []), `**${race.title}: ${subjectOf(bar)}**`]);
   }
   const lines = Array.from(missed, ([limit, bars]) => `- ${bars.join("; ")}. ${limit}`);

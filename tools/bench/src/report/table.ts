@@ -16,10 +16,10 @@ const limitOf = ({ atLeast, atMost = NaN }: Bar): string =>
 export const subjectOf = ({ lane, against }: Bar): string =>
   against === undefined ? lane : `${lane} / ${against}`;
 
-/** Returns `✔✔` if the aim is reached, `✔` if the bar is kept, `✘` if it is missed. */
+/** Returns `✔✔` if the aim is reached, `✔` if the bar is kept, `✘` if it is missed; with `?` if that was close. */
 function markOf(race: Race, bar: Bar): string {
-  const { isKept, reachesAim } = judge(race, bar);
-  return isKept ? (reachesAim ? "✔✔" : "✔") : "✘";
+  const { isKept, isClose, reachesAim } = judge(race, bar);
+  return (isKept ? (reachesAim ? "✔✔" : "✔") : "✘") + (isClose ? "?" : "");
 }
 
 /** Formats a lane's value, with its unit. */
@@ -58,10 +58,10 @@ function row(race: Race, lane: string, against: string | undefined, bar?: Bar): 
   return [bar ? markOf(race, bar) : "", ...cells, ...promise];
 }
 
-/** Returns a sentence with the numbers of kept bars and reached aims. */
+/** Returns sentences with the numbers of kept bars, close results and reached aims. */
 export function summary(sections: readonly Section[]): string {
-  const marks = promisesOf(sections).map(({ race, bar }) => markOf(race, bar));
-  const kept = marks.filter((mark) => mark !== "✘").length;
-  const aims = marks.filter((mark) => mark === "✔✔").length;
-  return `${kept} of ${marks.length} bars were met, and ${aims} of ${marks.length} aims were reached.`;
+  const results = promisesOf(sections).map(({ race, bar }) => judge(race, bar));
+  const count = (key: keyof ReturnType<typeof judge>) =>
+    results.filter((result) => result[key]).length;
+  return `${count("isKept")} of ${results.length} bars were met, and ${count("reachesAim")} of ${results.length} aims were reached. ${count("isClose")} results were close.`;
 }
