@@ -2,7 +2,7 @@ import { Readable } from "node:stream";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root, run as runProgram } from "@svc-webhooks/kit/programs";
-import { eachNth } from "@svc-webhooks/kit/sized";
+import { eachNth, isFull } from "@svc-webhooks/kit/sized";
 import { vectorFiles } from "@svc-webhooks/kit/vectors";
 import { freePort } from "@svc-webhooks/kit/free-port";
 import type { ConformanceResult } from "@svc-webhooks/testing/conformance";
@@ -78,7 +78,7 @@ test("a receiver without a mistake passes every case of the kit, in its order", 
 
 const [refusing, ...others] = planted;
 // The kit's own tests plant every mistake. Each one costs the command a whole contract.
-const some = eachNth(others, 12);
+const some = eachNth(others, 36);
 
 test("a receiver that refuses genuine deliveries fails the first case, and no other case is run", async () => {
   const { code, failed, results } = await conformanceOf(refusing?.[2]() ?? goodReceiver);
@@ -123,7 +123,7 @@ describePosix.each([
       "does not run the handler after refusing a delivery",
     ],
   ],
-] as const)("in %s", (_language, serve, right, wrong, mistakes) => {
+] as const)("in %s", (language, serve, right, wrong, mistakes) => {
   test("a correct receiver passes every case", async () => {
     const port = await freePort();
     const url = await serve(right, {
@@ -135,15 +135,17 @@ describePosix.each([
     expect(code).toBe(0);
   });
 
-  test("a wrong receiver fails the cases of its mistakes", async () => {
-    const port = await freePort();
-    const url = await serve(wrong, {
-      SVC_WEBHOOK_SECRET: secret,
-      HANDLER_URL: `http://127.0.0.1:${port}/`,
+  // The receiver in shell starts programs for each request.
+  if (language === "Python" || isFull)
+    test("a wrong receiver fails the cases of its mistakes", async () => {
+      const port = await freePort();
+      const url = await serve(wrong, {
+        SVC_WEBHOOK_SECRET: secret,
+        HANDLER_URL: `http://127.0.0.1:${port}/`,
+      });
+      const { code, failed } = await conformance(url, port);
+      expect([code, failed]).toEqual([1, mistakes]);
     });
-    const { code, failed } = await conformance(url, port);
-    expect([code, failed]).toEqual([1, mistakes]);
-  });
 });
 
 test("Python's standard library agrees with the vectors of the service", async () => {

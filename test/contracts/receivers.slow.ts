@@ -2,9 +2,10 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import type { RequestListener } from "node:http";
 import { join } from "node:path";
+import { isFull } from "@svc-webhooks/kit/sized";
 import { root, startModule } from "@svc-webhooks/kit/programs";
 import { receiverContract, type MountReceiver } from "@svc-webhooks/testing/receiver";
-import { codeIn } from "@svc-webhooks/kit/tables";
+import { codeIn, tableOf } from "@svc-webhooks/kit/tables";
 import { format, resolveConfig } from "prettier";
 import { beforeAll, describe, expect, it, onTestFinished, test } from "vitest";
 import { badReceivers, planted } from "./bad-receivers.js";
@@ -219,14 +220,20 @@ describe("docs/receivers.md", () => {
   const page = join(root, "docs/receivers.md");
   const columns = { "svc-webhooks": ours["node:http"], ...others };
   const failed = new Map<string, readonly string[]>();
+  // Only in full, the cases that the page lists as passed are run too.
+  const listed = tableOf("docs/receivers.md", "case");
 
   beforeAll(async () => {
     for (const [name, mount] of Object.entries(columns)) {
-      if (mount) failed.set(name, await failuresOf(casesFor(mount)));
+      if (!mount) continue;
+      const cases = casesFor(mount).filter(
+        ({ title }) => isFull || listed.some((row) => row["case"] === title && row[name] === "✘"),
+      );
+      failed.set(name, await failuresOf(cases));
     }
   });
 
-  test("has the results of published receivers (vitest -u writes them)", async () => {
+  test("has the results of published receivers (vitest -u writes them in full)", async () => {
     const names = Object.keys(columns);
     const rows = titles.map((title) => [
       title,

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import type { Planted } from "./handlers.js";
-import { nameOf, reportOf } from "./in-process.js";
+import { nameOf, oneFault, reportOf } from "./in-process.js";
 
 const namesOf = async (planted: Omit<Planted, "name">) =>
-  (await reportOf({ name: "verdict", ...planted }, { maxFaults: 1 })).findings.map(nameOf);
+  (await reportOf({ name: "verdict", ...planted }, oneFault)).findings.map(nameOf);
 
 test("a delete that a second run repeats is a duplicate", async () => {
   const names = await namesOf({
@@ -56,7 +56,7 @@ const reading = (isWanted: (response: Response) => boolean | Promise<boolean>) =
           if (await isWanted(response)) await call("mail", idempotencyKey);
         },
     },
-    { maxFaults: 1, respond: () => Response.json({ isWanted: true }) },
+    { ...oneFault, respond: () => Response.json({ isWanted: true }) },
   );
 
 test("a read that gets a 503 and whose status is not checked loses the effect that depends on it", async () => {
@@ -102,7 +102,7 @@ test("a handler that repeats a request after a 503 itself is correct", async () 
 
 /** Runs a handler, and returns its findings, each with its advice. */
 const adviceOf = async (handler: Planted["handler"]) =>
-  (await reportOf({ name: "advice", handler }, { maxFaults: 1 })).findings.map(
+  (await reportOf({ name: "advice", handler }, oneFault)).findings.map(
     (finding) => `${nameOf(finding)}: ${finding.advice}`,
   );
 
@@ -121,7 +121,7 @@ test("several calls of one event need a key each, and those that share one are c
     `duplicate charge: The key of \`POST api.example.com/charge\` changes from run to run. Use only ${keys}, such as the id of an item.`,
   ]);
   const keyed = async (handler: Planted["handler"]) =>
-    (await reportOf({ name: "keys", handler }, { maxFaults: 1 })).keyed;
+    (await reportOf({ name: "keys", handler }, oneFault)).keyed;
   expect(await keyed(charges((key, item) => `${key}-${item}`))).toEqual([
     "POST api.example.com/charge",
   ]);
@@ -151,7 +151,7 @@ test("a PUT request whose body changes is a duplicate, and has no key", async ()
           if (!ok) throw new Error("The API responded with an error.");
         },
       },
-      { maxFaults: 1 },
+      oneFault,
     );
   expect(await put(() => "paid")).toMatchObject({ findings: [], keyed: [] });
   const { findings, text } = await put(() => new Date().toISOString());

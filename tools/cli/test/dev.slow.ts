@@ -7,7 +7,7 @@ import { listen } from "@svc-webhooks/kit/servers";
 import { until } from "@svc-webhooks/kit/until";
 import { testLinux, testPosix } from "@svc-webhooks/kit/systems";
 import { describe, expect, test } from "vitest";
-import { newFile, start } from "./support.js";
+import { cli, newFile, start } from "./support.js";
 
 const readmeApp = join(root, "examples/quick-start/app.mjs");
 
@@ -114,7 +114,7 @@ testPosix(
     const { shows, service, interrupt, output } = await develop([process.execPath, readmeApp]);
     await shows(/200 processed {2}email\.delivered/);
     await Promise.all(
-      Array.from({ length: 120 }, () =>
+      Array.from({ length: 60 }, () =>
         fetch(`${service}/_sandbox/test-email`, {
           method: "POST",
           headers: { "content-type": "application/json" },
@@ -123,12 +123,12 @@ testPosix(
       ),
     );
     await until(
-      () => output.stdout.split("200 processed  email.delivered").length === 122,
+      () => output.stdout.split("200 processed  email.delivered").length === 62,
       "all of them are printed",
     );
     const ids = Array.from(output.stdout.matchAll(/dlv_\w+ {2}attempt \d+/g), String);
     expect(new Set(ids).size).toBe(ids.length);
-    const timeline = await fetch(`${service}/_sandbox/timeline?limit=100`);
+    const timeline = await fetch(`${service}/_sandbox/timeline?limit=50`);
     const { data } = (await timeline.json()) as { readonly data: readonly Call[] };
     expect(data.filter(({ method }) => method === "GET")).toEqual([]);
     expect(await interrupt()).toBe(130);
@@ -288,8 +288,8 @@ test.each([
   async (_what, options, env, text) => {
     const file = newFile();
     const app = nodeApp(`require("node:fs").writeFileSync(${JSON.stringify(file)}, "")`);
-    const { ended } = await develop(app, options, env);
-    const { code, stdout, stderr } = await ended;
+    const to = `--to=http://127.0.0.1:${await freePort()}/`;
+    const { code, stdout, stderr } = await cli(["dev", to, ...options, "--", ...app], { env });
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).toContain(`${text}, which is not a loopback address.`);
     expect(existsSync(file)).toBe(false);
@@ -309,7 +309,7 @@ test("the fix of a port in the environment names PORT", async () => {
 });
 
 test("a target on another machine is refused without an option that dev does not have", async () => {
-  const { code, stderr } = await start(["dev", "--to=http://192.0.2.1/", "--", "node"]).ended;
+  const { code, stderr } = await cli(["dev", "--to=http://192.0.2.1/", "--", "node"]);
   expect(code).toBe(2);
   expect(stderr).toContain("--to resolves to 192.0.2.1, which is not a loopback address.");
   expect(stderr).not.toContain("--allow-external");
@@ -318,10 +318,8 @@ test("a target on another machine is refused without an option that dev does not
 test("a sandbox that does not run at the given URL is named, with the fix", async () => {
   const port = await freePort();
   const env = { SVC_BASE_URL: `http://127.0.0.1:${port}` };
-  const { code, stderr } = await start(
-    ["dev", `--to=http://127.0.0.1:${await freePort()}/`, "--", "node"],
-    env,
-  ).ended;
+  const to = `--to=http://127.0.0.1:${await freePort()}/`;
+  const { code, stderr } = await cli(["dev", to, "--", "node"], { env });
   expect(code).toBe(1);
   expect(stderr).toContain(
     `SVC_BASE_URL is http://127.0.0.1:${port}, but nothing is listening there. Remove SVC_BASE_URL to let this command start a sandbox, or start one there with svc-webhooks sandbox --port ${port}.`,
@@ -330,10 +328,8 @@ test("a sandbox that does not run at the given URL is named, with the fix", asyn
 
 test("a password in the sandbox's URL is refused and not printed", async () => {
   const env = { SVC_BASE_URL: "http://user:hunter2@127.0.0.1:4010" };
-  const { code, stderr } = await start(
-    ["dev", `--to=http://127.0.0.1:${await freePort()}/`, "--", "node"],
-    env,
-  ).ended;
+  const to = `--to=http://127.0.0.1:${await freePort()}/`;
+  const { code, stderr } = await cli(["dev", to, "--", "node"], { env });
   expect([code, stderr]).toEqual([
     2,
     expect.stringContaining("contains a user name or a password"),
@@ -344,7 +340,7 @@ test("a password in the sandbox's URL is refused and not printed", async () => {
 test("a port that another program uses is named", async () => {
   const port = await listen((_request, response) => response.end());
   const words = ["dev", `--to=http://127.0.0.1:${port}/`, "--", "node"];
-  const { code, stdout, stderr } = await start(words).ended;
+  const { code, stdout, stderr } = await cli(words);
   expect([code, stdout]).toEqual([1, ""]);
   expect(stderr).toContain(
     `Another program is already listening on port ${port}. Stop it, or pass --to`,

@@ -1,4 +1,4 @@
-import { sized } from "@svc-webhooks/kit/sized";
+import { isFull, sized } from "@svc-webhooks/kit/sized";
 import { createHash, createHmac } from "node:crypto";
 import { sign } from "@svc-webhooks/core";
 import {
@@ -13,7 +13,7 @@ import {
 } from "@svc-webhooks/kit/planted-mistakes";
 import fc from "fast-check";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { explain, type MistakeId } from "../src/index.js";
+import { explain, type Explanation, type MistakeId } from "../src/index.js";
 import { mistakes } from "../src/mistakes.js";
 
 // The tests sign with node:crypto, as mistaken code would.
@@ -34,16 +34,26 @@ const hmac = (message: Message, key: Key = secret, hash = "sha256") =>
 const signed = (message: Message, key: Key = secret) =>
   `sha256=${hmac(message, key).digest("hex")}`;
 
-const explained = (body: Message, signature: string | undefined, secrets = secret) =>
-  explain({ body: bytesOf(body), signature, secrets, previousSecrets, otherSecrets });
+const explained = (
+  body: Message,
+  signature: string | undefined,
+  { secrets = secret, quick = false } = {},
+) => explain({ body: bytesOf(body), signature, secrets, previousSecrets, otherSecrets, quick });
+
+function expectNoSecretIn(found: Explanation): void {
+  const text = JSON.stringify(found);
+  expect(text).not.toContain(secret.slice(6, 14));
+  expect(text).not.toContain(oldSecret.slice(6, 14));
+}
 
 const digest = hmac(compact).digest("hex");
 const planted = plantMistakes({ secret, oldSecret, otherSecret });
 
 test.each(planted)("names $id: $how", async ({ id, body = compact, signature, secrets }) => {
-  const found = await explained(body, signature, secrets);
+  const found = await explained(body, signature, { secrets });
   expect(found).toMatchObject({ verdict: "known_mistake", mistake: { id } });
   expect(found.checked).toContain(id);
+  expectNoSecretIn(found);
 });
 
 test("plants every mistake", () => {
@@ -282,7 +292,8 @@ describe("an unknown value", () => {
     { what: "10,000 hex digits", signature: "f".repeat(10_000) },
     { what: "the most base64 digits that are read", signature: `sha256=${"A".repeat(505)}` },
   ])("has no mistake: $what", async ({ signature }) => {
-    const found = await explained(compact, signature);
+    // The whole search costs thousands of digests, whatever the value.
+    const found = await explained(compact, signature, { quick: !isFull });
     const sha256 = createHash("sha256").update(compact).digest("hex");
     expect(found).toMatchObject({
       verdict: "unknown",
@@ -291,6 +302,7 @@ describe("an unknown value", () => {
       ),
     });
     expect(found).not.toHaveProperty("mistake");
+    expectNoSecretIn(found);
   });
 
   test("does not contain a short secret by chance", async () => {
@@ -314,7 +326,7 @@ describe("an unknown value", () => {
   });
 
   test("has no combinations checked for a large body, but each mistake", async () => {
-    const body = JSON.stringify({ text: "é ".repeat(524_288) });
+    const body = JSON.stringify({ text: "é ".repeat(sized(8_192, 524_288)) });
     const { verdict, checked } = await explained(body, random);
     expect(verdict).toBe("unknown");
     expect(checked).toContain("spaced_json");
@@ -345,7 +357,7 @@ describe("an unknown value", () => {
   });
 
   test("has no combinations checked if there are more than 10,000", async () => {
-    const secrets = Array.from({ length: 100 }, (_, index) => `whsec_${index}`);
+    const secrets = Array.from({ length: 30 }, (_, index) => `whsec_${index}`);
     const request = { body: bytesOf(compact), signature: random, secrets };
     expect((await explain(request)).checked).not.toContain("combinations");
   });
@@ -354,13 +366,16 @@ describe("an unknown value", () => {
     ["nested arrays", "[".repeat(100_000) + "]".repeat(100_000)],
     ["nested objects", '{"a":'.repeat(100_000) + "1" + "}".repeat(100_000)],
     ["a backslash at the end of a string", String.raw`{"\\":"","a":{"b":[""]}}`],
-    ["many nested arrays", `[${`${"[".repeat(490)}1${"]".repeat(490)},`.repeat(1_500)}1]`],
+    [
+      "many nested arrays",
+      `[${`${"[".repeat(490)}1${"]".repeat(490)},`.repeat(sized(150, 1_500))}1]`,
+    ],
     ["unclosed arrays", "[".repeat(1_048_576)],
     ["a mebibyte of escapes", JSON.stringify("\\".repeat(524_288))],
-    ["a mebibyte of quotes", JSON.stringify('"'.repeat(524_288))],
+    ["many quotes", JSON.stringify('"'.repeat(sized(131_072, 524_288)))],
     ["a mebibyte of newlines", `${"\r\n".repeat(524_288)}x`],
     ["a mebibyte of white space in JSON", `[1,${" ".repeat(1_048_576)}2]`],
-    ["many small values", `[${"1,".repeat(300_000)}1]`],
+    ["many small values", `[${"1,".repeat(sized(30_000, 300_000))}1]`],
     ["invalid UTF-8", invalid],
     ["a byte order mark alone", "\uFEFF"],
     ["duplicate and prototype keys", '{"__proto__":1,"a":1,"a":2,"constructor":{"__proto__":[]}}'],
@@ -409,14 +424,6 @@ test("shows where the bytes that were signed differ from the body", async () => 
   expect(await explained(body, signed(body).replace("sha256=", ""))).not.toHaveProperty(
     "body_difference",
   );
-});
-
-test("contains no secret", async () => {
-  for (const { body = compact, signature } of planted) {
-    const text = JSON.stringify(await explained(body, signature));
-    expect(text).not.toContain(secret.slice(6, 14));
-    expect(text).not.toContain(oldSecret.slice(6, 14));
-  }
 });
 
 test.each(["", "undefined", `"${secret}"`, `${secret}\n`])(
