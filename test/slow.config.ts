@@ -6,5 +6,10 @@ import { filesOf } from "./suites.js";
 /** Configures the suite of tests that take too long for `npm test`, and need no more than it does. */
 export default defineConfig({
   ...base,
-  test: { ...base.test, projects: projectsOf(filesOf("slow")) },
+  test: {
+    ...base.test,
+    // V8 spends more time on optimizing PGlite's WebAssembly than the crash tests spend in it.
+    execArgv: ["--liftoff-only"],
+    projects: projectsOf(filesOf("slow")),
+  },
 });

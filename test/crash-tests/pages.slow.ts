@@ -388,7 +388,7 @@ test.each(recipes)("$name of $page has no finding", async ({ page, name, tool, .
 test.each(claims)("$page: $words", async ({ page, words, handler, findings, advice = "" }) => {
   expect(textOf(page)).toContain(words);
   const report = await reportOnce(handler, words);
-  expect(report.findings.map(nameOf)).toEqual(findings);
+  expect(report.findings.map(nameOf).toSorted()).toEqual(findings);
   expect(report.findings[0]?.advice ?? "").toContain(advice);
 });
 

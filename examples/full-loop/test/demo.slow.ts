@@ -102,13 +102,18 @@ describe("--serve keeps everything running", () => {
       expect(output()).not.toContain("was not found");
     },
   );
+});
 
+describe("--open", () => {
   testPosix(
-    "on another port if that one is taken, until SIGTERM, although a page is connected",
+    "opens the page while the scenes are played, on another port if the usual one is taken, and serves it until SIGTERM, although a page is connected",
     async () => {
       const { release } = await takeUsualPort();
       onTestFinished(() => void release());
-      const { shows, page, stop } = started(["--serve"], emptyFolder());
+      const { path, opened } = opener();
+      const { shows, page, after, stop } = started(["--open"], path);
+      expect(await opened()).toEqual({ args: await page(), isDetached: true });
+      expect(after()).toBe("");
       expect(new URL(await page()).port).not.toBe("4010");
       await shows(/(keeps running) until Ctrl-C/);
       const stream = await fetch(`${await page()}_sandbox/stream`);
@@ -117,17 +122,6 @@ describe("--serve keeps everything running", () => {
       await expect(stream.text()).rejects.toThrow(/terminated/);
     },
   );
-});
-
-describe("--open", () => {
-  testPosix("opens the page while the scenes are played, and serves it afterwards", async () => {
-    const { path, opened } = opener();
-    const { shows, page, after, stop } = started(["--open"], path);
-    expect(await opened()).toEqual({ args: await page(), isDetached: true });
-    expect(after()).toBe("");
-    await shows(/(keeps running) until Ctrl-C/);
-    expect(await stop("SIGINT")).toEqual([0, null]);
-  });
 
   test("prints one line if no browser can be opened, and plays the scenes", async () => {
     const { shows, page } = started(["--open"], emptyFolder());
