@@ -139,17 +139,20 @@ describePosix.each(languages)("in %s", (_language, serve, right) => {
 });
 
 // The receiver in shell starts programs for each request.
-describePosix.each(eachNth(languages, 2))("in %s", (_language, serve, _right, wrong, mistakes) => {
-  test("a wrong receiver fails the cases of its mistakes", async () => {
-    const port = await freePort();
-    const url = await serve(wrong, {
-      SVC_WEBHOOK_SECRET: secret,
-      HANDLER_URL: `http://127.0.0.1:${port}/`,
+describePosix.each(eachNth(languages, 2))(
+  "with a mistake, in %s",
+  (_language, serve, _right, wrong, mistakes) => {
+    test("a receiver fails the cases of its mistakes", async () => {
+      const port = await freePort();
+      const url = await serve(wrong, {
+        SVC_WEBHOOK_SECRET: secret,
+        HANDLER_URL: `http://127.0.0.1:${port}/`,
+      });
+      const { code, failed } = await conformance(url, port);
+      expect([code, failed]).toEqual([1, mistakes]);
     });
-    const { code, failed } = await conformance(url, port);
-    expect([code, failed]).toEqual([1, mistakes]);
-  });
-});
+  },
+);
 
 test("Python's standard library agrees with the vectors of the service", async () => {
   const service = vectorFiles.find(({ name }) => name === "service");

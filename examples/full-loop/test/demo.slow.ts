@@ -106,7 +106,7 @@ describe("--serve keeps everything running", () => {
 
 describe("--open", () => {
   testPosix(
-    "opens the page while the scenes are played, on another port if the usual one is taken, and serves it until SIGTERM, although a page is connected",
+    "opens the page during the scenes, on a free port, until SIGTERM, although a page is connected",
     async () => {
       const { release } = await takeUsualPort();
       onTestFinished(() => void release());
