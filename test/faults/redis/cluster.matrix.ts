@@ -8,6 +8,7 @@ import {
   redisCluster,
   type RedisServer,
 } from "@svc-webhooks/kit/redis-server";
+import { ends } from "@svc-webhooks/kit/sized";
 import { until } from "@svc-webhooks/kit/until";
 import {
   codesOf,
@@ -41,7 +42,7 @@ async function callers({ port }: RedisServer): Promise<readonly string[]> {
 
 describeWithRedis("a cluster", () => {
   // The suites run one after another, because a failover keeps both cores busy and response times are measured.
-  describe.each(clusterKinds)("behind $name", (kind) => {
+  describe.each(ends(clusterKinds))("behind $name", (kind) => {
     test("serves all slots but those of an unavailable master, and all of them when it is back", async (context) => {
       const servers = await redisCluster();
       let [doomed] = servers;

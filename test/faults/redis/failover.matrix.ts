@@ -1,6 +1,7 @@
 import { fakeClock } from "@svc-webhooks/testing";
 import { describe, expect, type TestContext } from "vitest";
 import { describeWithRedis, redisSentinel, redisServer } from "@svc-webhooks/kit/redis-server";
+import { ends } from "@svc-webhooks/kit/sized";
 import { until } from "@svc-webhooks/kit/until";
 import { codesOf, idsOf, rig, test, unanswered, type RigOptions } from "./rig.js";
 import { clientKinds, sentinelKinds } from "@svc-webhooks/kit/redis-clients";
@@ -10,7 +11,7 @@ const options = ["--save", "", "--appendonly", "no", "--repl-diskless-sync-delay
 const unusedPort = 1;
 
 describeWithRedis("a planned failover that keeps connections", () => {
-  describe.concurrent.each(clientKinds)("with $name", (kind) => {
+  describe.concurrent.each(ends(clientKinds))("with $name", (kind) => {
     test("under load, the client leaves the demoted primary after a 503, and every event is applied once", async (context) => {
       const all = await rig(context, { kind, redis: options });
       const { admin, proxy } = all;
@@ -62,7 +63,7 @@ describeWithRedis("a planned failover that keeps connections", () => {
 });
 
 describeWithRedis("behind Sentinel", () => {
-  describe.each(sentinelKinds)("with $name", (kind) => {
+  describe.each(ends(sentinelKinds))("with $name", (kind) => {
     /** Starts a rig whose client connects through a Sentinel and whose `admin` is connected to the primary. */
     async function sentinelRig(context: TestContext, rest: Partial<RigOptions> = {}) {
       const sentinel = await redisSentinel();
