@@ -5,6 +5,7 @@ import {
   postgresServer,
   type PostgresServer,
 } from "@svc-webhooks/kit/postgres-server";
+import { sized } from "@svc-webhooks/kit/sized";
 import { until } from "@svc-webhooks/kit/until";
 import { untilAvailable } from "@svc-webhooks/kit/until-available";
 import { Client } from "pg";
@@ -174,7 +175,7 @@ describeWithPostgres("a queue in order", () => {
     const { world, worker } = await holding();
     await worker.stop({ deadlineMs: 10_000 });
     const others = Array.from(
-      { length: 100 },
+      { length: sized(30, 100) },
       (_, index) => `${"bcdef".charAt(index % 5)}1${index}`,
     );
     for (const id of others) await world.send(id);
@@ -247,7 +248,7 @@ describeWithPostgres("a queue in order", () => {
       },
       { partitionBy: idOf, afterDead: "hold", receiver: { onParked: () => {} } },
     );
-    const sent = Array.from({ length: 60 }, (_, index) => `a${index}`);
+    const sent = Array.from({ length: sized(20, 60) }, (_, index) => `a${index}`);
     for (const id of sent) await world.send(id);
     const worker = await world.work();
     await until(async () => (await stats(world)).heldKeys === sent.length, "all are dead");
