@@ -57,7 +57,9 @@ describeWithPostgres("on a server", () => {
   }
 });
 
-const pooled = kindsOf(isAgain ? [] : [pg], [...pooledClientKinds, ...preparingKinds]);
+// `pooler.test.ts` and `isolation.slow.ts` run the other kinds through PgBouncer.
+const others = sized(pooledClientKinds.slice(0, 2), pooledClientKinds);
+const pooled = kindsOf(isAgain ? [] : [pg], [...others, ...preparingKinds]);
 const describePooled = pooled.length > 0 ? describeWithPgBouncer : () => {};
 
 describePooled("through PgBouncer in transaction mode", () => {

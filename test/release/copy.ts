@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import {
   copyFileSync,
+  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -11,6 +12,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { root } from "@svc-webhooks/kit/programs";
+import { packageFolders } from "../../tools/build/package-folders.js";
 
 /** Links what is installed. The links of npm stay relative, so that those to workspaces lead to the copy's. */
 function linkModules(from: string, to: string): void {
@@ -37,6 +39,16 @@ export function copyRepository(folder: string): void {
   git(folder, "add", "--all");
   const identity = ["-c", "user.name=rehearsal", "-c", "user.email=rehearsal@localhost"];
   git(folder, ...identity, "commit", "--quiet", "--message", "copy");
+}
+
+/** Copies what the build of the repository has written. */
+export function copyBuilds(folder: string): void {
+  const outputs = packageFolders.flatMap((one) =>
+    ["dist", "postgres", "sqlite"].map((output) => join(one, output)),
+  );
+  for (const output of outputs)
+    if (existsSync(join(root, output)))
+      cpSync(join(root, output), join(folder, output), { recursive: true });
 }
 
 /** Adds a changeset for the core. */
