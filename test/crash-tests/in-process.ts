@@ -6,15 +6,8 @@ import {
   type CrashTestOptions,
   type CrashTestReport,
 } from "@svc-webhooks/testing/crash-test";
-import { sized } from "@svc-webhooks/kit/sized";
 import type { Pool } from "pg";
 import { apiAt, tables, type Planted } from "./handlers.js";
-
-/** One fault per history, of kinds that reveal most mistakes. `planted.slow.ts` always injects all into correct handlers. */
-export const oneFault: Partial<CrashTestOptions<Pool>> = {
-  maxFaults: 1,
-  faults: sized(["crash", "fail", "status"], undefined),
-};
 
 /** Runs a planted handler in form A. */
 export const reportOf = (

@@ -12,7 +12,8 @@ import { isFull } from "@svc-webhooks/kit/sized";
 import { codeIn, tableOf } from "@svc-webhooks/kit/tables";
 import { codeBlocks, compileBlocks, readmes, textOf } from "../package/readme.js";
 import type { Handler, Tools } from "./handlers.js";
-import { nameOf, oneFault, reportOf } from "./in-process.js";
+import { nameOf, reportOf } from "./in-process.js";
+import { oneFault } from "./one-fault.js";
 
 type Module = Readonly<Record<string, (tool: unknown) => Receiver>>;
 

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { sized } from "@svc-webhooks/kit/sized";
 import { correct, mistakes, outsideOfFormA } from "./handlers.js";
-import { nameOf, oneFault, reportOf } from "./in-process.js";
+import { nameOf, reportOf } from "./in-process.js";
+import { oneFault } from "./one-fault.js";
 
 test.each(mistakes)("a handler with the mistake $name gets $finding", async (planted) => {
   const { finding, advice, faults = 1 } = planted;

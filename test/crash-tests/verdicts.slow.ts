@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { Planted } from "./handlers.js";
-import { nameOf, oneFault, reportOf } from "./in-process.js";
+import { nameOf, reportOf } from "./in-process.js";
+import { oneFault } from "./one-fault.js";
 
 const namesOf = async (planted: Omit<Planted, "name">) =>
   (await reportOf({ name: "verdict", ...planted }, oneFault)).findings.map(nameOf);
