@@ -386,7 +386,7 @@ describeWithPostgres("the records on a server", () => {
   });
 });
 
-const count = sized(4_000, 20_000);
+const count = sized(8_000, 20_000);
 
 describeWithPostgres(`${count} records`, () => {
   const server = useServer({ fsync: "off", autovacuum: "off" });

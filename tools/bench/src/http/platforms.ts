@@ -40,6 +40,9 @@ const honoApp = (handler: Handler) =>
 
 const lane = "svc-webhooks";
 
+const honoLimit =
+  "svc-webhooks takes 15 µs more per delivery than the hand-written receiver. Variants of the adapter show why: 6 µs to wait for the body within `bodyTimeoutMs` (the hand-written receiver has no such limit), 3 µs to look up nine headers instead of three, and the rest as with `node:http`.";
+
 export const platforms: Readonly<Record<string, Platform>> = {
   "node:http": {
     contenders: {
@@ -86,6 +89,6 @@ export const platforms: Readonly<Record<string, Platform>> = {
       "hand-written": (handle) => honoApp(inHono(handWritten(handle))),
       [lane]: (handle) => honoApp(honoWebhooks(ours(handle))),
     },
-    bars: [{ lane, against: "hand-written", atLeast: 0.88, aim: 0.95, limit }],
+    bars: [{ lane, against: "hand-written", atLeast: 0.88, aim: 0.95, limit: honoLimit }],
   },
 };
