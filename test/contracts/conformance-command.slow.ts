@@ -125,14 +125,19 @@ const languages = [
   ],
 ] as const;
 
+/** Serves a receiver in another language, and examines it. */
+async function examined(serve: typeof servePython, program: string) {
+  const port = await freePort();
+  const url = await serve(program, {
+    SVC_WEBHOOK_SECRET: secret,
+    HANDLER_URL: `http://127.0.0.1:${port}/`,
+  });
+  return conformance(url, port);
+}
+
 describePosix.each(languages)("in %s", (_language, serve, right) => {
   test("a correct receiver passes every case", async () => {
-    const port = await freePort();
-    const url = await serve(right, {
-      SVC_WEBHOOK_SECRET: secret,
-      HANDLER_URL: `http://127.0.0.1:${port}/`,
-    });
-    const { code, results } = await conformance(url, port);
+    const { code, results } = await examined(serve, right);
     expect(results.filter(({ status }) => status !== "passed")).toEqual([]);
     expect(code).toBe(0);
   });
@@ -143,12 +148,7 @@ describePosix.each(eachNth(languages, 2))(
   "with a mistake, in %s",
   (_language, serve, _right, wrong, mistakes) => {
     test("a receiver fails the cases of its mistakes", async () => {
-      const port = await freePort();
-      const url = await serve(wrong, {
-        SVC_WEBHOOK_SECRET: secret,
-        HANDLER_URL: `http://127.0.0.1:${port}/`,
-      });
-      const { code, failed } = await conformance(url, port);
+      const { code, failed } = await examined(serve, wrong);
       expect([code, failed]).toEqual([1, mistakes]);
     });
   },

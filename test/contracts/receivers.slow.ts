@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import type { RequestListener } from "node:http";
 import { join } from "node:path";
-import { eachNth, isFull } from "@svc-webhooks/kit/sized";
+import { isFull, sized } from "@svc-webhooks/kit/sized";
 import { root, startModule } from "@svc-webhooks/kit/programs";
 import { receiverContract, type MountReceiver } from "@svc-webhooks/testing/receiver";
 import { codeIn, tableOf } from "@svc-webhooks/kit/tables";
@@ -43,16 +43,18 @@ describe("a hand-written receiver without a mistake", () => {
     if (type) sent.add(type);
     return goodReceiver.subscribes(type);
   };
-  const failed = failures(() => ({ ...goodReceiver, subscribes }));
+  let failed: readonly string[];
+  beforeAll(async () => {
+    failed = await failures(() => ({ ...goodReceiver, subscribes }));
+  });
 
-  test("passes every case", async () => {
-    expect(await failed).toEqual([]);
+  test("passes every case", () => {
+    expect(failed).toEqual([]);
   });
 
   test.each(["tools/testing/README.md", "docs/test-your-handler.md"])(
     "receives the types of events that %s names",
-    async (page) => {
-      await failed;
+    (page) => {
       const text = readFileSync(join(root, page), "utf8");
       const [paragraph = ""] = /^Most deliveries are .*$/m.exec(text) ?? [];
       const named = codeIn(paragraph).filter((code) => sent.has(code));
@@ -122,7 +124,7 @@ describe("a receiver that locks after wrong signatures", () => {
       expect(await failuresOf(casesFor(locking(5, refuse)))).toEqual([]);
     });
 
-    test.each(eachNth([1, 2], 2))("is not accused if it locks after %i", async (most) => {
+    test.each(sized([1], [1, 2]))("is not accused if it locks after %i", async (most) => {
       expect(await messagesOf(casesFor(locking(most, refuse)))).toEqual([
         expect.stringMatching(notJudged),
       ]);

@@ -41,14 +41,16 @@ export function copyRepository(folder: string): void {
   git(folder, ...identity, "commit", "--quiet", "--message", "copy");
 }
 
+const schemasOfFacade = ["postgres", "sqlite"].map((name) => `packages/svc-webhooks/${name}`);
+
 /** Copies what the build of the repository has written. */
 export function copyBuilds(folder: string): void {
-  const outputs = packageFolders.flatMap((one) =>
-    ["dist", "postgres", "sqlite"].map((output) => join(one, output)),
-  );
-  for (const output of outputs)
-    if (existsSync(join(root, output)))
-      cpSync(join(root, output), join(folder, output), { recursive: true });
+  const outputs = packageFolders.map((one) => join(one, "dist"));
+  for (const output of [...outputs, ...schemasOfFacade].filter((one) =>
+    existsSync(join(root, one)),
+  )) {
+    cpSync(join(root, output), join(folder, output), { recursive: true });
+  }
 }
 
 /** Adds a changeset for the core. */

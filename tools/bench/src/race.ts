@@ -86,11 +86,3 @@ export function judge(race: Race, { lane, against, atLeast, atMost = NaN, aim }:
     reachesAim: holds(median, aim),
   };
 }
-
-/** Returns the numbers of rounds of all races that have more than one. */
-export function roundsOf(sections: readonly Section[]): number[] {
-  const rounds = sections.flatMap(({ races }) =>
-    races.flatMap(({ lanes }) => lanes.map(({ values }) => values.length)),
-  );
-  return rounds.filter((count) => count > 1);
-}

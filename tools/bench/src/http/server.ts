@@ -2,12 +2,14 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { cpuTimeMs } from "../cpu-time.js";
 import { eventType } from "../deliveries.js";
-import { otherRequests } from "./other-requests.js";
 import { platforms, type Handle } from "./platforms.js";
 
 // Runs one contender. Sends its port, then its CPU time in milliseconds whenever it receives a message.
 const [platform = "", name = ""] = process.argv.slice(2);
-const mount = platforms[platform]?.contenders[name] ?? otherRequests[platform]?.[name];
+// Loaded only for its own contenders, so that Nest is not in the heap of all others.
+const mount =
+  platforms[platform]?.contenders[name] ??
+  (await import("./other-requests.js")).otherRequests[platform]?.[name];
 if (!mount) throw new Error(`There is no contender "${name}" on ${platform}.`);
 
 // The handler is asynchronous, like any handler that does real work.

@@ -2,7 +2,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { format } from "prettier";
-import { judge, promisesOf, roundsOf, type Section } from "../race.js";
+import { judge, promisesOf, type Section } from "../race.js";
 import { markdownOf, subjectOf, summary, table } from "./table.js";
 
 const root = new URL("../../../../", import.meta.url);
@@ -41,9 +41,10 @@ export async function writePage(
   return written;
 }
 
-/** Returns the least and the greatest number of rounds. */
+/** Returns the least and the greatest number of rounds of the races that have more than one. */
 function rounds(sections: readonly Section[]): string {
-  const counts = roundsOf(sections);
+  const lanes = sections.flatMap(({ races }) => races).flatMap((race) => race.lanes);
+  const counts = lanes.map(({ values }) => values.length).filter((count) => count > 1);
   return `${Math.min(...counts)} to ${Math.max(...counts)}`;
 }
 
