@@ -27,7 +27,7 @@ function matchesIn(sources: readonly string[], pattern: RegExp): readonly string
 
 /** The folders of each source in their order: a folder imports only folders that are before it. */
 const folders: Readonly<Record<string, string>> = {
-  "packages/core/src": "lib texts crypto log setup claim pipeline operators inbox",
+  "packages/core/src": "lib texts crypto log setup claim pipeline operators intake inbox",
   "packages/client/src": "http recipes",
   "packages/redis/src": "health",
   "packages/postgres/src": "schema drivers store",

@@ -14,6 +14,8 @@ const brand = Symbol.for("svc-webhooks.error");
  * - `handler_failed`: a store's `complete` throws it if the work of a run failed although its handler resolved.
  * - `invalid_delivery`: `parseDelivery` throws it for a value that does not have the form that `serializeDelivery`
  *   writes.
+ * - `list_incomplete`: the handler of `intake.each` throws it, alone or as the cause of a `RetryError`, if events of its
+ *   list are not done.
  * - `store_timeout`: `forget` and `peek` reject with it if the store does not reply within `storeTimeouts.release`.
  * - `not_newest_first`, `unreadable_list`, `clock_behind`, `missing_body`: `reconcile` rejects a list of deliveries
  *   that it cannot compare.

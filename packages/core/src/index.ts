@@ -1,5 +1,10 @@
 export { createReceiver } from "./receiver.js";
 export type { ExecutionContext, Receiver } from "./receiver.js";
+export { createIntake } from "./intake.js";
+export type { Intake, IntakeOptions, Sources, VerifiedEvent } from "./intake.js";
+export type { ListOptions } from "./intake/list.js";
+export { createGuard } from "./guard.js";
+export type { Guard, GuardedEvent, GuardOptions } from "./guard.js";
 export type { DrainOptions } from "./pipeline/pending-work.js";
 export type {
   CommonOptions,

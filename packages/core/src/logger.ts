@@ -16,6 +16,8 @@ export interface LogFields {
   /** The code of the outcome or the warning, or `notice` for a scheme's notice. */
   readonly code: string;
   readonly deliveryId?: string;
+  /** The origin of the event, if an intake or a guard has accepted it. */
+  readonly source?: string;
   /** The event's type, cut to 500 characters, in which `%` and everything except printable ASCII is then escaped. */
   readonly type?: string;
   /** The number of this run, counted by the receiver. */

@@ -69,7 +69,8 @@ export interface DeliveryFacts {
   readonly bodyBytes?: number | undefined;
   /**
    * The id of the signing secret that matched; `"default"` for a secret that is not in a list. Absent for `resume`,
-   * which verifies nothing. The facts below, except `warnings`, are absent from an unverified delivery.
+   * an intake and a guard, which verify nothing. The facts below, except `warnings`, are absent from an unverified
+   * delivery.
    */
   readonly secretId?: string | undefined;
   /**
@@ -84,6 +85,11 @@ export interface DeliveryFacts {
    * diagnostics, not for decisions.
    */
   readonly attempt?: number | undefined;
+  /**
+   * The origin of the event: one of the `sources` of an intake or a guard. Absent from deliveries that a receiver has
+   * verified.
+   */
+  readonly source?: string | undefined;
   /** The event's type: from the signed body, unless the scheme reads it from a header. */
   readonly type?: string | undefined;
   /** The event's id; `eventIdSigned` states its source. */

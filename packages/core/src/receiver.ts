@@ -19,10 +19,10 @@ import { peek } from "./operators/peek.js";
 import { trackWork, type DrainOptions } from "./pipeline/pending-work.js";
 import { restore } from "./pipeline/restore.js";
 import { route } from "./pipeline/route.js";
-import { run } from "./pipeline/run.js";
+import { run, runWithin } from "./pipeline/run.js";
 import { verify } from "./pipeline/verify.js";
-import { resolveOptions } from "./setup/config.js";
-import type { RecordState } from "./store.js";
+import { resolveOptions, type Config } from "./setup/config.js";
+import type { MaybePromise, RecordState } from "./store.js";
 import { toDelivery, toResponse } from "./web.js";
 
 /** The platform's support for work that outlives the response (Workers, Vercel). */
@@ -91,24 +91,54 @@ export interface Receiver {
 }
 
 /**
- * The stages, in order. Each one adds to the state or ends the delivery. The seventh stage is `answer()`, which
- * adapters call.
+ * Returns the stages of a delivery, in order. Each one adds to the state or ends the delivery. The seventh stage is
+ * `answer()`, which adapters call.
+ *
+ * @param first the stages that admit the delivery and decide whether its content can be trusted
  */
-const stages: readonly PipelineStage[] = [
-  { name: "admit", run: admit },
-  { name: "verify", run: verify },
-  { name: "decode", run: decode },
-  { name: "route", run: route },
-  { name: "claim", run: claim },
-  { name: "run", run },
-];
+const stagesFrom = (first: readonly PipelineStage[], runs: PipelineStage["run"]) =>
+  [
+    ...first,
+    { name: "decode", run: decode },
+    { name: "route", run: route },
+    { name: "claim", run: claim },
+    { name: "run", run: runs },
+  ] satisfies readonly PipelineStage[];
+
+/** Runs a delivery through its stages. Returns a promise only if it waits for something. */
+export type Start = (delivery: Delivery, options?: ReceiveOptions) => MaybePromise<Outcome>;
 
 /**
- * Returns a delivery's stages. If the delivery is resumed, `restore` replaces the first two stages, which the delivery
- * passed before it was stored.
+ * Builds a receiver, an intake or a guard: methods that `methodsOf` creates, and those of an operator.
+ *
+ * @param first the stages before `decode`. A resumed delivery passed them before it was stored, so `restore` replaces
+ *   them
+ * @param runs the last stage, which decides whether the response has a time limit. A resumed delivery has none, because
+ *   no sender waits for it
  */
-const stagesOf = (isResumed: boolean): readonly PipelineStage[] =>
-  isResumed ? [{ name: "admit", run: restore }, ...stages.slice(2)] : stages;
+export function assemble<Methods>(
+  config: Config,
+  first: readonly PipelineStage[],
+  runs: PipelineStage["run"],
+  methodsOf: (start: Start) => Methods,
+): Methods & Operations {
+  const pending = trackWork(config.clock, config.maxConcurrent);
+  const stages = stagesFrom(first, runs);
+  const later = stagesFrom([{ name: "admit", run: restore }], run);
+  return {
+    ...methodsOf((delivery, options) =>
+      drive(new DeliveryState(config, stages, delivery, pending, false, options)),
+    ),
+    resume: (delivery, options) =>
+      Promise.resolve(drive(new DeliveryState(config, later, delivery, pending, true, options))),
+    forget: (target) => forget(config, target),
+    peek: (targets) => peek(config, targets),
+    drain: pending.drain,
+  };
+}
+
+/** The methods of a receiver that need no request. */
+export type Operations = Pick<Receiver, "forget" | "peek" | "resume" | "drain">;
 
 /**
  * The key of the method of `receive` that adapters may call instead: it returns an outcome without a promise if the
@@ -151,27 +181,23 @@ export function createReceiver<
 ): Receiver {
   // `Events` and `Keys` only type the handlers' parameters, so the cast drops them.
   const config = resolveOptions(options as ReceiverOptions<EventSchemas>);
-  const pending = trackWork(config.clock, config.maxConcurrent);
-  const start = (delivery: Delivery, isResumed: boolean, callOptions?: ResumeOptions) =>
-    drive(
-      new DeliveryState(config, stagesOf(isResumed), delivery, pending, isResumed, callOptions),
-    );
-  const receive: Receiver["receive"] = (delivery, callOptions) =>
-    Promise.resolve(start(delivery, false, callOptions));
-  Object.defineProperty(receive, directKey, {
-    value(this: unknown, delivery: Delivery, callOptions?: ReceiveOptions) {
-      return this === receive ? start(delivery, false, callOptions) : undefined;
-    },
+  // Only these stages read a request, and no later stage runs unless its signature is genuine.
+  const first: readonly PipelineStage[] = [
+    { name: "admit", run: admit },
+    { name: "verify", run: verify },
+  ];
+  return assemble(config, first, runWithin, (start) => {
+    const receive: Receiver["receive"] = (delivery, callOptions) =>
+      Promise.resolve(start(delivery, callOptions));
+    Object.defineProperty(receive, directKey, {
+      value(this: unknown, delivery: Delivery, callOptions?: ReceiveOptions) {
+        return this === receive ? start(delivery, callOptions) : undefined;
+      },
+    });
+    return {
+      receive,
+      fetch: async (request: Request, _env: unknown, context?: Partial<ExecutionContext>) =>
+        toResponse(request, answer(await receive(toDelivery(request), context))),
+    };
   });
-
-  return {
-    receive,
-    async fetch(request, _env, context) {
-      return toResponse(request, answer(await receive(toDelivery(request), context)));
-    },
-    forget: async (target) => forget(config, target),
-    peek: async (targets) => peek(config, targets),
-    resume: (delivery, callOptions) => Promise.resolve(start(delivery, true, callOptions)),
-    drain: pending.drain,
-  };
 }

@@ -136,6 +136,8 @@ export interface Identified {
   readonly hint?: string | undefined;
   /** The delivery id. Without one, the delivery ends as `delivery_id_missing`. */
   readonly deliveryId?: string | undefined;
+  /** The origin of the event, if this receiver has not verified it. Default: absent. */
+  readonly source?: string | undefined;
   /** The event, if it differs from the JSON object that the body contains. */
   readonly body?: SignedBody | undefined;
   /** Replaces parts of the response, if its status would be 200. */

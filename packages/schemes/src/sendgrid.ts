@@ -26,9 +26,10 @@ function signatureOf(text: string): Uint8Array | undefined {
  * Returns the scheme of SendGrid's signed event webhook. `X-Twilio-Email-Event-Webhook-Signature: <base64>` is the
  * ECDSA signature of the time in `X-Twilio-Email-Event-Webhook-Timestamp` followed by the body. The body is a list,
  * which becomes one event of type `events` with the list in `events`. A handler that fails runs again for the whole
- * list, so use each event's `sg_event_id` as the idempotency key of its effects. A delivery has no id of its own, so
- * the delivery id is the SHA-256 of the body. SendGrid retries for 24 hours (docs.sendgrid.com, "Troubleshooting the
- * Event Webhook").
+ * list, so handle each event once with `each` of an intake. Its id is made of `sg_message_id`, `event` and `timestamp`,
+ * because `sg_event_id` is reported to change on retries (github.com/sendgrid/sendgrid-nodejs, issue 1435). A delivery
+ * has no id of its own, so the delivery id is the SHA-256 of the body. SendGrid retries for 24 hours (docs.sendgrid.com,
+ * "Troubleshooting the Event Webhook").
  *
  * The secret is the verification key of the mail settings: base64 of a P-256 public key.
  *

@@ -30,6 +30,8 @@ export interface InboxEntry {
   readonly key: string;
   readonly type: string;
   readonly deliveryId: string;
+  /** The origin of the event. Absent from deliveries that a receiver has verified. */
+  readonly source?: string | undefined;
   readonly state: InboxState;
   /** When the delivery arrived, in epoch milliseconds. */
   readonly receivedAt: number;

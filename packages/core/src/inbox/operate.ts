@@ -1,6 +1,8 @@
 import { assertOptions, assertValid } from "../checks.js";
 import { systemClock, type Clock } from "../clock.js";
 import { WebhookError } from "../errors.js";
+import { sourceHeader } from "../intake/scheme.js";
+import { isFilled } from "../lib/text.js";
 import { longestDelayMs } from "../lib/times.js";
 import type { MaybePromise } from "../store.js";
 import type { InboxAdmin, InboxEntry, InboxQuery, InboxState, ReleaseOptions } from "./admin.js";
@@ -134,14 +136,16 @@ export async function releaseLetters(
 export function entryOf(
   data: unknown,
   storedAt: number,
-): Pick<InboxEntry, "key" | "type" | "deliveryId" | "receivedAt" | "body"> {
-  const { key, type, deliveryId, receivedAt, body, base64 } = Object(data) as {
+): Pick<InboxEntry, "key" | "type" | "deliveryId" | "source" | "receivedAt" | "body"> {
+  const { key, type, deliveryId, receivedAt, headers, body, base64 } = Object(data) as {
     readonly [Name in keyof InboxJob]?: unknown;
   };
+  const { [sourceHeader]: source } = Object(headers) as Readonly<Record<string, unknown>>;
   return {
     key: textOf(key),
     type: textOf(type),
     deliveryId: textOf(deliveryId),
+    ...(isFilled(source) && { source }),
     receivedAt: typeof receivedAt === "number" ? receivedAt : storedAt,
     body: () => bytesOf(textOf(body), base64 === true),
   };

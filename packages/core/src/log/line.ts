@@ -64,13 +64,13 @@ export function lineWriter(
   return (line, omitted) => {
     const { level, code, message = "", advice = "", facts = {} } = line;
     const details = printable(message);
-    const { deliveryId, type } = facts;
+    const { deliveryId, type, source } = facts;
     // The run is converted to a number, because a store may count runs in a BigInt, which JSON refuses.
     // oxlint-disable-next-line typescript/no-unnecessary-type-conversion
     const run = facts.run && Number(facts.run);
     const parts = [
       `svc-webhooks ${receiver}: ${code}:`,
-      deliveryId ? printable(JSON.stringify({ deliveryId, type, run })) : "",
+      deliveryId ? printable(JSON.stringify({ deliveryId, type, source, run })) : "",
       advice && details ? `${details}.` : details,
       "error" in line ? describeFully(line.error) : "",
       advice,
@@ -84,6 +84,7 @@ export function lineWriter(
       ...(deliveryId && { deliveryId }),
       ...(type && { type: printable(type) }),
       ...(run && { run }),
+      ...(source && { source }),
       ...(details && { details }),
     });
   };

@@ -29,8 +29,9 @@ export function decode(state: DeliveryState): StepResult {
 }
 
 function identified(state: DeliveryState, found: Identified): StepResult {
-  const { code, hint, deliveryId, body, reply } = found;
+  const { code, hint, deliveryId, body, reply, source } = found;
   state.reply = reply;
+  if (source) state.context.source = source;
   if (code) return endWith(code, hint);
   if (body !== undefined) state.parsed = body;
   // A scheme of another package may return a promise as the id, although its type forbids that. `follow` awaits it,

@@ -24,12 +24,15 @@ import { Lease } from "./lease.js";
  * - **ended** (`closed`, `closeFailed`): the ending is the outcome, or is reported as `settled` if the sender has had
  *   its response.
  */
-export function run(state: DeliveryState): StepResult {
+export function runWithin(state: DeliveryState): StepResult {
   const { clock, handlerTimeoutMs } = state.config;
-  // A resumed delivery has no time limit, because no sender waits for it.
-  if (!state.isResumed) state.timeoutAt = clock.monotonic() + handlerTimeoutMs;
-  return attempt(state, startHandler, succeed, fail);
+  state.timeoutAt = clock.monotonic() + handlerTimeoutMs;
+  return run(state);
 }
+
+/** As {@link runWithin}, without a time limit, for a delivery whose sender does not wait. */
+export const run = (state: DeliveryState): StepResult =>
+  attempt(state, startHandler, succeed, fail);
 
 const startHandler = (state: DeliveryState) => keepLeaseWhile(state, handle(state));
 

@@ -140,6 +140,13 @@ const timeoutTable: OptionTable<Complete<StoreTimeouts>> = {
   complete: () => [2_000, isWhole, 1, 10_000],
 };
 
+/** Returns the names of the options, without some and with another one. */
+export const optionNames = (
+  without: readonly (string | undefined)[],
+  other: string,
+): readonly string[] =>
+  [...Object.keys(optionTable), other].filter((name) => !without.includes(name));
+
 /**
  * Validates options and applies their defaults.
  *

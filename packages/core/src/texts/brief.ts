@@ -1,5 +1,5 @@
 import { extension, pages } from "../lib/page-link.js";
-import type { Advise, Explain, IsApiKey, IsDevelopment, Suggest } from "./texts.js";
+import type { Advise, Explain, IsApiKey, IsDevelopment, SchemeTexts, Suggest } from "./texts.js";
 
 /** Returns the short text of an error. The page that the error links to explains each code. */
 export const explain: Explain = (_code, option) => `\`${option}\` is invalid.`;
@@ -12,3 +12,7 @@ export const suggest: Suggest = () => "";
 export const isApiKey: IsApiKey = () => false;
 
 export const isDevelopment: IsDevelopment = () => false;
+
+export const intakeTexts: SchemeTexts | undefined = undefined;
+
+export const intakeRisk = "";

@@ -7,7 +7,7 @@ import { earliestExpiryMs } from "../lib/times.js";
 import type { Secret } from "../secrets.js";
 import { lineTexts } from "./outcome-texts.js";
 import { schemeTexts } from "./scheme-texts.js";
-import type { Advise, Explain, IsApiKey, IsDevelopment, Suggest } from "./texts.js";
+import type { Advise, Explain, IsApiKey, IsDevelopment, OwnTexts, Suggest } from "./texts.js";
 
 const unset = "The environment variable is not set in this process. Set it.";
 const absentInBuild =
@@ -27,6 +27,8 @@ const fixes: Readonly<Record<string, string>> = {
   storeTimeouts: "Pass an object, such as { claim: 1_500 }.",
   retry: "Pass an options object.",
   query: "Pass an options object.",
+  sources:
+    'Name 1 to 20 channels of a sender, each with 1 to 64 of a-z, 0-9, ".", "_" and "-", such as sources: ["stripe-sdk"].',
   on: 'Add at least one handler, such as on: { "*": (event) => ... }.',
   store: "Pass memoryStore(), redisStore(client) or another DeliveryStore.",
   clock: "Omit it, or pass an object with now, monotonic and after.",
@@ -47,18 +49,32 @@ const fixes: Readonly<Record<string, string>> = {
     "Pass the receiver that createReceiver() returns: webhooks(createReceiver({ secret, on })).",
 };
 
+const ofKeys =
+  "A receiver verifies requests with keys, while an intake or a guard accepts events from `sources` that your own code has verified.";
+
 /** The problems of objects that were passed as options, by option. */
 const ofObject: Readonly<Record<string, string>> = {
   on: "has no handlers",
   "store.peek()": "is not a list of states",
+  sources: "is not a list of names",
   scheme: "lacks one of the functions inspect, importKey and identify",
 };
+
+export { intakeRisk, intakeTexts } from "./intake-texts.js";
 
 export const explain: Explain = (code, option, value, min, max) => {
   const start = option.lastIndexOf(".") + 1;
   const named = `\`${option}\``;
   if (code === "unknown_option") {
     const names = value as readonly string[];
+    const [isIntake, isOfIntake] = [names.includes("sources"), option === "sources"];
+    if (isOfIntake) return `${named} is an option of createIntake() and createGuard(). ${ofKeys}`;
+    if (isIntake && option === "on") {
+      return "`on` is an option of createIntake(). A guard runs the handler that you pass to `run`.";
+    }
+    if (isIntake && /^(secret|scheme)$/.test(option)) {
+      return `${named} is an option of createReceiver(). ${ofKeys}`;
+    }
     const near = nearest(option.slice(start), names);
     const all = names.length > 0 ? `The options are ${names.join(", ")}.` : "There are no options.";
     const fix = near ? `Did you mean \`${option.slice(0, start)}${near}\`?` : all;
@@ -68,6 +84,9 @@ export const explain: Explain = (code, option, value, min, max) => {
     const problem = isReadList(value) ? listProblem(value) : keyProblem(value);
     const fix = problem.endsWith(unset) && !option.startsWith("secret()") ? absentInBuild : "";
     return `${named} ${problem}${fix}`;
+  }
+  if (max !== undefined && option === "events") {
+    return `${named} must be a list, or another iterable that is not async, of at most ${max} events. Raise \`maxEvents\`, or accept a long list in parts.`;
   }
   if (max !== undefined) {
     const lease = Number(value) + 5_000;
@@ -85,6 +104,9 @@ export const explain: Explain = (code, option, value, min, max) => {
   }
   const fix = fixes[code] ?? fixes[option.replace(/\[.*/, "[]")] ?? "Pass a function.";
   if (code.startsWith("missing")) return `${named} is missing. ${fix}`;
+  if (option === "receiver" && isObject(value) && ("accept" in value || "run" in value)) {
+    return "An intake or a guard verifies nothing, so it cannot be mounted. Verify the request in your own route, and then call `accept` or `run`.";
+  }
   const own = isObject(value) ? ofObject[option] : undefined;
   return `${named} ${own ?? `is ${kindOf(value)}`}. ${fix}`;
 };
@@ -94,7 +116,7 @@ export const advise: Advise = (code, scheme) => {
     return "This receiver has not verified any delivery yet, so its configuration is probably wrong.";
   const texts: Partial<Record<typeof code, readonly string[]>> = {
     ...lineTexts,
-    ...(scheme && schemeTexts(scheme)),
+    ...(scheme && ((scheme as OwnTexts).texts ?? schemeTexts(scheme))),
   };
   return texts[code]?.join(" ") ?? "";
 };

@@ -33,3 +33,11 @@ export type IsDevelopment = () => boolean;
 
 /** Returns a question that names the handler key closest to the type, or empty text if none is close. */
 export type Suggest = (type: string, keys: readonly string[]) => string;
+
+/** A scheme whose lines have texts of their own, in place of those that name a sender and its headers. */
+export interface OwnTexts {
+  readonly texts?: SchemeTexts | undefined;
+}
+
+/** Texts that end a line, by code. */
+export type SchemeTexts = Partial<Record<OutcomeCode, readonly string[]>>;
