@@ -1,11 +1,13 @@
-import { createReceiver, ConfigError } from "@svc-webhooks/core";
+import { ConfigError, createGuard, createIntake, createReceiver } from "@svc-webhooks/core";
 import { webhooks as expressWebhooks } from "@svc-webhooks/express";
+import { webhooks as fastifyWebhooks } from "@svc-webhooks/fastify";
 import { webhooks as honoWebhooks } from "@svc-webhooks/hono";
 import { webhooks as nextWebhooks } from "@svc-webhooks/next";
 import { webhooks as pagesWebhooks } from "@svc-webhooks/next/pages";
 import { webhooks as nodeWebhooks } from "@svc-webhooks/node";
 import { createServer, type RequestListener } from "node:http";
 import type { ErrorRequestHandler } from "express";
+import Fastify from "fastify";
 import { Hono } from "hono";
 import { describe, expect, test } from "vitest";
 import { expresses, listen } from "@svc-webhooks/kit/servers";
@@ -43,6 +45,50 @@ describe.each(entries)("webhooks() of %s", (entry) => {
     expect(() => webhooks(given)).toThrow(expect.objectContaining(invalid) as Error);
     expect(webhooks(createReceiver(options))).toBeDefined();
   });
+});
+
+const accepting = { sources: ["stripe-sdk"], logger: { info() {}, warn() {}, error() {} } };
+const intake = createIntake({ ...accepting, on: options.on });
+const unverified = {
+  code: "invalid_option",
+  option: "receiver",
+  message: expect.stringContaining(
+    "An intake or a guard verifies nothing, so it cannot be mounted. Verify the request in your own route, and then call `accept` or `run`.",
+  ) as unknown,
+};
+
+describe.each([
+  ["an intake", intake],
+  ["a guard", createGuard(accepting)],
+])("%s", (_what, given) => {
+  test.each(entries)("is refused by webhooks() of %s", async (entry) => {
+    const { webhooks } = (await import(entry)) as { webhooks: (receiver: unknown) => unknown };
+    expect(() => webhooks(given)).toThrow(expect.objectContaining(unverified) as Error);
+  });
+
+  test("is refused by the plugin of Fastify, also as the result of a function", async () => {
+    for (const receiver of [given, () => given, async () => given]) {
+      const app = Fastify().register(fastifyWebhooks, { receiver } as never);
+      await expect(app.ready()).rejects.toMatchObject(unverified);
+    }
+  });
+});
+
+test("an intake in place of a receiver does not compile", () => {
+  const { message } = unverified;
+  const refusal = expect.objectContaining({ message }) as Error;
+  // @ts-expect-error: an intake has no `receive`
+  expect(() => nodeWebhooks(intake)).toThrow(refusal);
+  // @ts-expect-error: an intake has no `receive`
+  expect(() => expressWebhooks(intake)).toThrow(refusal);
+  // @ts-expect-error: an intake has no `receive`
+  expect(() => nextWebhooks(intake)).toThrow(refusal);
+  // @ts-expect-error: an intake has no `receive`
+  expect(() => pagesWebhooks(intake)).toThrow(refusal);
+  // @ts-expect-error: an intake has no `receive`, and what this returns is not a handler
+  expect(() => new Hono().post("/", honoWebhooks(intake))).toThrow(refusal);
+  // @ts-expect-error: an intake has no `receive`
+  expect(() => Fastify().register(fastifyWebhooks, { receiver: intake })).not.toThrow();
 });
 
 test("options in place of a receiver do not compile", () => {

@@ -1,5 +1,5 @@
 import type { MaybePromise, Receiver } from "@svc-webhooks/core";
-import { assertOptions, assertValid } from "@svc-webhooks/core/adapter";
+import { assertOptions, assertReceiver, assertValid } from "@svc-webhooks/core/adapter";
 import { webhooks as nodeWebhooks } from "@svc-webhooks/node";
 import type { FastifyInstance, FastifyPluginAsync, onRequestAsyncHookHandler } from "fastify";
 
@@ -73,6 +73,8 @@ async function mount(app: FastifyInstance, options: WebhooksOptions): Promise<vo
   const { path, drainMs, receiver: source } = checked(options);
   const receiver = typeof source === "function" ? await source(app) : source;
   const { receive, drain } = Object(receiver) as Partial<Mountable>;
+  // Names the mistake if this is an intake or a guard, which have `drain` but no `receive`.
+  if (typeof drain === "function") assertReceiver(receiver);
   assertValid(
     typeof receive === "function" && typeof drain === "function",
     "receiver",

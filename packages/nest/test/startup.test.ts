@@ -165,6 +165,13 @@ const mistakes: readonly (readonly [
   ["no path", "invalid_option", "path", /^`path` must/, invalid({ path: undefined })],
   ["a drainMs in text", "invalid_option", "drainMs", /^`drainMs`/, invalid({ drainMs: "1" })],
   ["an empty secret", "invalid_secret", "secret", /^`secret` is empty/, invalid({ secret: "" })],
+  [
+    "the sources of an intake",
+    "unknown_option",
+    "sources",
+    /option of createIntake\(\)/,
+    invalid({ sources: ["stripe-sdk"] }),
+  ],
   ["a misspelled option", "unknown_option", "maxrun", /maxRuns/, invalid({ maxrun: 1 })],
   [
     "a factory without a result",
