@@ -1,5 +1,6 @@
 import { type Tracer } from "@opentelemetry/api";
 import { AggregationTemporality } from "@opentelemetry/sdk-metrics";
+import { createIntake, memoryStore } from "@svc-webhooks/core";
 import {
   defineInbox,
   runJob,
@@ -12,6 +13,7 @@ import { until } from "@svc-webhooks/kit/until";
 import { fakeClock } from "@svc-webhooks/testing";
 import { memoryInbox } from "@svc-webhooks/testing/inbox";
 import { describe, expect, test } from "vitest";
+import { telemetry } from "../src/index.js";
 import { kinds, sdk, subject, useContexts } from "./support.js";
 
 useContexts();
@@ -59,6 +61,26 @@ describe("the span that stores a delivery", () => {
       processes.map((span) => span.spanContext().spanId),
     );
     expect(JSON.stringify(one.spans().map(({ links }) => links))).not.toContain("aaaaaaaa");
+  });
+
+  test("names the source of an event that an intake has accepted, as its run does", async () => {
+    const one = sdk();
+    const clock = fakeClock();
+    const inbox = memoryInbox({ clock });
+    const intake = createIntake({
+      name: "mail",
+      clock,
+      store: memoryStore({ clock }),
+      sources: ["mail-sdk"],
+      on: { "*": inbox(() => {}) },
+      logger: { info() {}, warn() {}, error() {} },
+      ...telemetry({ name: "mail", clock, inbox, ...one.options }),
+    });
+    await intake.accept({ source: "mail-sdk", id: "evt_1", type: "email.sent", body: {} });
+    await inbox.run(intake);
+    for (const name of ["enqueue mail", "process mail"]) {
+      expect(one.spanOf(name).attributes).toMatchObject({ "svc_webhooks.source": "mail-sdk" });
+    }
   });
 
   test("ends with the error of a queue that does not store", async () => {

@@ -1,3 +1,4 @@
+import { createIntake, type DeliveryReport } from "@svc-webhooks/core";
 import { sized } from "@svc-webhooks/kit/sized";
 import { describe, expect, test } from "vitest";
 import { telemetry } from "../src/index.js";
@@ -51,6 +52,63 @@ describe("metrics", () => {
       { attributes: { ...shared, "svc_webhooks.event.type": "email.sent" }, value: { count: 1 } },
     ]);
     expect(series["svc_webhooks.handlers.active"]).toMatchObject([{ attributes: label, value: 0 }]);
+  });
+
+  test("name the source of an event that an intake has accepted", async () => {
+    const one = sdk();
+    const intake = createIntake({
+      name: "mail",
+      sources: ["mail-sdk", "eventbridge"],
+      on: { "*": () => {} },
+      logger: { info() {}, warn() {}, error() {} },
+      ...telemetry({ name: "mail", ...one.options }),
+    });
+    for (const [id, source] of [
+      ["evt_1", "mail-sdk"],
+      ["evt_1", "eventbridge"],
+      ["evt_2", "eventbridge"],
+    ] as const) {
+      await intake.accept({ source, id, type: "email.sent", body: {} });
+    }
+    const series = await one.series();
+    const consumed = series["messaging.client.consumed.messages"] ?? [];
+    expect(
+      consumed.map(({ attributes }) => [
+        attributes["svc_webhooks.outcome"],
+        attributes["svc_webhooks.source"],
+      ]),
+    ).toEqual([
+      ["processed", "mail-sdk"],
+      ["duplicate", "eventbridge"],
+      ["processed", "eventbridge"],
+    ]);
+    // A series that starts with the first event has no zero before it, so an alert would miss that event.
+    const outcomes = series["svc_webhooks.outcomes"]?.map(({ attributes, value }) => [
+      attributes,
+      value,
+    ]);
+    expect(outcomes).toContainEqual([{ ...label, "svc_webhooks.outcome": "processed" }, 2]);
+    expect(JSON.stringify(outcomes)).not.toContain("svc_webhooks.source");
+  });
+
+  test("have at most 20 sources, even if a scheme of another package names more", async () => {
+    const one = sdk();
+    const { observe } = telemetry({ name: "mail", ...one.options });
+    const report = {
+      receiver: "mail",
+      code: "processed",
+      phase: "answered",
+      status: 200,
+      totalMs: 1,
+    };
+    for (let i = 0; i < 30; i++) {
+      observe({ ...report, source: `source-${i}`, warnings: [] } as unknown as DeliveryReport);
+    }
+    const sources = (await one.series())["messaging.client.consumed.messages"]?.map(
+      ({ attributes }) => attributes["svc_webhooks.source"],
+    );
+    expect(sources).toHaveLength(21);
+    expect(sources?.at(-1)).toBe("_OTHER");
   });
 
   test("count warnings by code", async () => {

@@ -20,6 +20,7 @@ describe("the README", () => {
       "phase",
       "warning",
       "eventType",
+      "source",
       "run",
       "attempt",
     ]);

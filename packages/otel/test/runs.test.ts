@@ -6,10 +6,11 @@ import {
   type Meter,
   type Tracer,
 } from "@opentelemetry/api";
-import { PermanentError, RetryError } from "@svc-webhooks/core";
+import { createIntake, PermanentError, RetryError } from "@svc-webhooks/core";
 import { gate } from "@svc-webhooks/kit/gate";
 import { settled } from "@svc-webhooks/kit/settled";
 import { describe, expect, test } from "vitest";
+import { telemetry } from "../src/index.js";
 import { kinds, sdk, subject, useContexts } from "./support.js";
 
 useContexts();
@@ -76,6 +77,20 @@ describe("the span of a run", () => {
     });
   });
 
+  test("names the source of an event that an intake has accepted", async () => {
+    const one = sdk();
+    const intake = createIntake({
+      name: "mail",
+      sources: ["mail-sdk"],
+      log: () => {},
+      on: { "*": () => {} },
+      ...telemetry({ name: "mail", ...one.options }),
+    });
+    await intake.accept({ source: "mail-sdk", id: "evt_1", type: "email.sent", body: {} });
+    const { attributes } = one.spanOf("process mail");
+    expect(attributes).toMatchObject({ "svc_webhooks.source": "mail-sdk" });
+  });
+
   test.each([
     ["throws", () => raise(new TypeError("no")), "TypeError", "handler_failed"],
     [
@@ -136,6 +151,26 @@ describe("the span of a run", () => {
     await context.with(active, () => context.with(ROOT_CONTEXT, () => receive()));
     const parents = one.spans().map((span) => span.parentSpanContext?.spanId);
     expect(parents).toEqual([server.spanContext().spanId, undefined]);
+  });
+
+  test("is a child of the list's, if it runs an event of a list", async () => {
+    const one = sdk();
+    const items = createIntake({
+      name: "items",
+      sources: ["list"],
+      log: () => {},
+      on: { item: settled },
+      ...telemetry({ name: "items", ...one.options }),
+    });
+    const event = { source: "list", type: "item", body: {} } as const;
+    const split = items.each(() => [1, 2, 3].map((id) => ({ ...event, id: `${id}` })), {
+      concurrency: 2,
+    });
+    const { receive } = subject({ "*": split }, one.options);
+    expect(await receive()).toMatchObject({ code: "processed" });
+    const { spanId } = one.spanOf("process mail").spanContext();
+    const spans = one.spans().filter(({ name }) => name === "process items");
+    expect(spans.map((span) => span.parentSpanContext?.spanId)).toEqual([spanId, spanId, spanId]);
   });
 });
 

@@ -64,7 +64,7 @@ export function observeDeliveries(
   const isNoop = meter === createNoopMeter();
   let isAdvised = false;
 
-  return ({ receiver, phase, code, status, type, totalMs, warnings }) => {
+  return ({ receiver, phase, code, status, source, type, totalMs, warnings }) => {
     if (receiver !== name && !isAdvised) {
       isAdvised = true;
       advise(
@@ -77,6 +77,7 @@ export function observeDeliveries(
     attempt(() => {
       const attributes = Object.assign(messagingOf(name, "process", "process"), ended);
       attributes[stable.statusCode] = status;
+      if (source !== undefined) attributes[own.source] = labels.sourceOf(source);
       if (type !== undefined) attributes[own.eventType] = labels.typeOf(type);
       consumed?.add(1, attributes);
     });

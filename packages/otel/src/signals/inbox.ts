@@ -33,7 +33,7 @@ export function traceEnqueues(
   labels: Labels,
   tracer: Tracer,
 ): void {
-  inbox.around = (store, { deliveryId, bodyBytes, type }) =>
+  inbox.around = (store, { deliveryId, bodyBytes, source, type }) =>
     inSpan(
       tracer,
       `enqueue ${name}`,
@@ -42,6 +42,7 @@ export function traceEnqueues(
         attributes: Object.assign(messagingOf(name, "send", "enqueue"), {
           [messaging.messageId]: deliveryId,
           [messaging.bodySize]: bodyBytes,
+          [own.source]: source,
           [own.eventType]: spanTypeOf(type),
         }),
       }),

@@ -26,6 +26,7 @@ export const own = {
   phase: "svc_webhooks.phase",
   warning: "svc_webhooks.warning",
   eventType: "svc_webhooks.event.type",
+  source: "svc_webhooks.source",
   run: "svc_webhooks.run",
   attempt: "svc_webhooks.delivery.attempt",
   deliveryDuration: "svc_webhooks.delivery.duration",

@@ -50,6 +50,7 @@ export function aroundRuns(
         attributes: Object.assign(messagingOf(name, "process", "process"), {
           [messaging.messageId]: context.deliveryId,
           [messaging.bodySize]: context.bodyBytes,
+          [own.source]: context.source,
           [own.eventType]: spanTypeOf(type),
           [own.run]: context.run,
           [own.attempt]: context.attempt,
