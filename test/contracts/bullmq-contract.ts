@@ -95,5 +95,5 @@ export function bullmqContract({
       },
     };
   };
-  inboxContract(runner, "an inbox", make, abilities);
+  inboxContract(runner, `an inbox${abilities.intake ? " of an intake" : ""}`, make, abilities);
 }

@@ -1,5 +1,5 @@
 import { describeWithRedis, redisServer } from "@svc-webhooks/kit/redis-server";
-import { afterAll, beforeAll } from "vitest";
+import { afterAll, beforeAll, describe, test } from "vitest";
 import { bullmqContract } from "./bullmq-contract.js";
 
 describeWithRedis("BullMQ on Redis", () => {
@@ -8,10 +8,15 @@ describeWithRedis("BullMQ on Redis", () => {
     server = await redisServer();
   });
   afterAll(() => server.close());
-  bullmqContract({
-    connection: () => {
-      const connection = { host: "127.0.0.1", port: server.port, maxRetriesPerRequest: null };
-      return { queue: connection, worker: connection };
-    },
-  });
+  for (const intake of [false, true]) {
+    bullmqContract({
+      connection: () => {
+        const connection = { host: "127.0.0.1", port: server.port, maxRetriesPerRequest: null };
+        return { queue: connection, worker: connection };
+      },
+      abilities: { intake },
+      // The cases mostly wait, so those of the second run share the time.
+      runner: { describe, it: intake ? test.concurrent : test },
+    });
+  }
 });

@@ -25,7 +25,7 @@ export async function runEngineTests(
   folder: string,
   files: readonly string[],
   env: NodeJS.ProcessEnv = {},
-  suite: "pg-boss" | "queues" = "pg-boss",
+  suite: "pg-boss" | "queues" | "effects" = "pg-boss",
 ): Promise<number> {
   const report = join(folder, `${version}-${files.join("-")}.json`);
   const node = ["--yes", "--package", `node@${version}`, "node"];

@@ -10,6 +10,14 @@ const pgBoss = "pg-boss@12.38.0";
 /** The page of pg-boss, and the packages that its example imports. */
 const page = ["@pg-boss/dashboard@1.9.0", "@hono/node-server@2.1.9", "hono@4", "@types/express@5"];
 
+/** Another queue in PostgreSQL, and the clients through which both store jobs. */
+const effects = [
+  "graphile-worker@0.17.3",
+  "drizzle-orm@0.45.4",
+  "kysely@0.28.18",
+  "postgres@3.4.9",
+];
+
 const others = ["express@5.3.0", "pg@8.23.1", "zod@4", "@types/node@22", "@types/pg@8.23.1"];
 
 /**
@@ -19,7 +27,10 @@ const others = ["express@5.3.0", "pg@8.23.1", "zod@4", "@types/node@22", "@types
 export async function installed(): Promise<string> {
   const shared = await oncePerRun("pg-boss", async (path) => {
     mkdirSync(path);
-    await installIn(path, [pgBoss, ...others, ...page], { own: ["svc-webhooks"], node: "24" });
+    await installIn(path, [pgBoss, ...others, ...page, ...effects], {
+      own: ["svc-webhooks"],
+      node: "24",
+    });
   });
   const folder = outsideDirectory();
   symlinkSync(join(shared, "node_modules"), join(folder, "node_modules"), "junction");

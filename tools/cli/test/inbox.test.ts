@@ -94,6 +94,28 @@ describe("inbox", () => {
     expect(none).toEqual({ code: 0, stdout: "No job is delayed.\n", stderr: "" });
   });
 
+  test("list and show print where the events of an intake come from", async () => {
+    const file = adminFile(`
+      const { createIntake } = await import(${coreModule});
+      const intake = createIntake({
+        name: "mail",
+        store: memoryStore(),
+        sources: ["eventbridge"],
+        logger: { info() {}, warn() {}, error() {} },
+        on: { "*": inbox(() => { throw new PermanentError("no account"); }) },
+      });
+      await intake.accept({ source: "eventbridge", id: "evt_1", type: "a.sent", body: {} });
+      await inbox.run(intake);`);
+    const { stdout } = await cli(["inbox", "list", "--admin", file]);
+    expect(stdout).toMatch(/^id +type +source +state /);
+    expect(stdout).toMatch(/a\.sent +eventbridge +dead +1 .*no account/);
+    const { value } = await json(["inbox", "list", "--admin", file]);
+    const letters = value["data"] as readonly { readonly id: string; readonly source: unknown }[];
+    expect(letters.map(({ source }) => source)).toEqual([null, null, "eventbridge"]);
+    const shown = await cli(["inbox", "show", letters[2]?.id ?? "", "--admin", file]);
+    expect(shown.stdout).toMatch(/^source +eventbridge$/m);
+  });
+
   test("list prints a job whose data another application has written", async () => {
     const file = adminFile(
       "await inbox.add({ receivedAt: 1e99, type: 5 }); await inbox.run(receiver);",

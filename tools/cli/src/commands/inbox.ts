@@ -120,30 +120,37 @@ export const inboxList = command({
       const state = options.state as InboxEntry["state"];
       const data: Shown[] = [];
       for await (const entry of admin.list({ state, type, after, limit })) data.push(shown(entry));
+      // Only the jobs of an intake have a source.
+      const hasSource = data.some(({ source }) => source !== null);
+      const names = columns.filter((name) => name !== "source" || hasSource);
       const rows = data.map((job) =>
-        columns.map((name) => (name === "received_at" ? shortTime(job[name]) : job[name]) ?? ""),
+        names.map((name) => (name === "received_at" ? shortTime(job[name]) : job[name]) ?? ""),
       );
-      show({ data }, rows.length === 0 ? [`No job is ${state}.`] : table(columns, rows, stdout));
+      show({ data }, rows.length === 0 ? [`No job is ${state}.`] : table(names, rows, stdout));
       return 0;
     });
   },
 });
 
-const columns = ["id", "type", "state", "attempts", "received_at", "error"] as const;
+const columns = ["id", "type", "source", "state", "attempts", "received_at", "error"] as const;
 
 /** A job as the commands print it. */
 type Shown = ReturnType<typeof shown>;
 
-const shown = ({ id, key, type, deliveryId, state, receivedAt, attempts, error }: InboxEntry) => ({
-  id,
-  key,
-  type,
-  delivery_id: deliveryId,
-  state,
-  attempts,
-  received_at: isoTime(receivedAt),
-  error: error ?? null,
-});
+const shown = (entry: InboxEntry) => {
+  const { id, key, type, deliveryId, source, state, receivedAt, attempts, error } = entry;
+  return {
+    id,
+    key,
+    type,
+    delivery_id: deliveryId,
+    source: source ?? null,
+    state,
+    attempts,
+    received_at: isoTime(receivedAt),
+    error: error ?? null,
+  };
+};
 
 /** Returns a time in ISO 8601, or null if it is invalid, as in a job that another application has written. */
 function isoTime(ms: number): string | null {

@@ -16,6 +16,11 @@ export interface InboxContractOptions {
   readonly admin?: boolean | undefined;
   /** Whether all copies of an event share one job until that job is done. Default true. Errors: `invalid_option`. */
   readonly deduplicates?: boolean | undefined;
+  /**
+   * Whether the events reach the queue through an intake instead of a receiver. Default false. Errors:
+   * `invalid_option`.
+   */
+  readonly intake?: boolean | undefined;
   /** Whether the connections under test have `kill`. Default true. Errors: `invalid_option`. */
   readonly kill?: boolean | undefined;
   /** Whether the queues under test have `demote`. Default false. Errors: `invalid_option`. */
@@ -86,6 +91,7 @@ export function inboxContract(
     "deduplicates",
     "demote",
     "fill",
+    "intake",
     "kill",
     "order",
     "silence",
@@ -93,7 +99,7 @@ export function inboxContract(
     "timeoutMs",
   ]);
   const { admin = true, deduplicates = true, kill = true } = options;
-  const { demote = false, fill = false, order = false, silence = false } = options;
+  const { demote = false, fill = false, order = false, silence = false, intake = false } = options;
   const { maxBodyBytes = mib, timeoutMs = 120_000 } = options;
   assertValid(
     typeof makeInbox === "function",
@@ -101,7 +107,7 @@ export function inboxContract(
     "`makeInbox` must be a function that returns `{ connect, inject }`.",
   );
   const abilities = { admin, deduplicates, demote, fill, kill, order, silence };
-  for (const [option, value] of Object.entries(abilities)) {
+  for (const [option, value] of Object.entries({ ...abilities, intake })) {
     assertValid(typeof value === "boolean", option, `\`${option}\` must be true or false.`);
   }
   assertWhole(maxBodyBytes, "maxBodyBytes", 1_024, Number.MAX_SAFE_INTEGER);
@@ -116,7 +122,7 @@ export function inboxContract(
       ...(needs.includes("order") && { partitionBy, afterDead }),
     });
     try {
-      await run(new InboxProbe(subject, { maxBodyBytes, timeoutMs }));
+      await run(new InboxProbe(subject, { intake, maxBodyBytes, timeoutMs }));
     } finally {
       await subject.close?.();
     }

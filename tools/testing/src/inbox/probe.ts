@@ -1,6 +1,7 @@
 import { deepEqual, equal, fail, ok } from "node:assert/strict";
 import { setTimeout } from "node:timers/promises";
 import {
+  createIntake,
   createReceiver,
   memoryStore,
   systemClock,
@@ -56,9 +57,13 @@ export type Ability =
 
 /** The options of the contract that limit its cases. */
 export interface Probing {
+  readonly intake: boolean;
   readonly maxBodyBytes: number;
   readonly timeoutMs: number;
 }
+
+/** The source of the events of an intake. */
+const source = "contract";
 
 /** A receiver's default body limit, in bytes. */
 export const mib = 1_048_576;
@@ -69,7 +74,9 @@ const fakePauseMs = 250;
 /** Simulates one process: a connection to the queue, a receiver and perhaps a worker. */
 export class Process {
   readonly connection: InboxConnection;
-  readonly receiver: Receiver;
+  readonly receiver: Pick<Receiver, "resume"> & {
+    readonly receive: (delivery: StoredDelivery) => Promise<Outcome>;
+  };
   /** The number of claims that found the record busy. */
   busyClaims = 0;
   /** The number of future claims that fail before they reach the store. */
@@ -81,8 +88,7 @@ export class Process {
     this.connection = connection;
     const handler = (event: unknown, context: DeliveryContext) =>
       probe.handle(this, event as AnyEvent, context);
-    this.receiver = createReceiver({
-      secret: "whsec_test",
+    const common: Omit<ReceiverOptions, "secret"> = {
       name: "contract",
       clock: probe.clock,
       store: this.#view(probe.store),
@@ -92,7 +98,10 @@ export class Process {
       onHandlerError: () => {},
       logger: { info() {}, warn() {}, error() {} },
       ...options,
-    });
+    };
+    this.receiver = probe.source
+      ? acceptingReceiver(common)
+      : createReceiver({ ...common, secret: "whsec_test" });
   }
 
   /** Returns the store as this process reaches it. After the death of the process, the calls never settle. */
@@ -152,11 +161,25 @@ export class Process {
   }
 }
 
+/** Returns an intake whose `receive` accepts the events of deliveries, without verifying them. */
+function acceptingReceiver(options: Omit<ReceiverOptions, "secret">): Process["receiver"] {
+  const { accept, resume } = createIntake({ ...options, sources: [source] });
+  return {
+    resume,
+    receive({ headers, body }) {
+      const { "x-svc-delivery-id": id = "" } = headers;
+      return accept({ source, id, body });
+    },
+  };
+}
+
 /** Accepts deliveries, starts workers, and checks the resulting jobs and runs. */
 export class InboxProbe {
   readonly clock: Clock;
   readonly store: DeliveryStore;
   readonly maxBodyBytes: number;
+  /** The source of all events. Undefined if a receiver verifies them. */
+  readonly source: string | undefined;
   readonly runs: Run[] = [];
   /** The handler, called for each run. Cases replace this function. If it throws or rejects, the run fails. */
   behavior: Behavior = () => {};
@@ -165,10 +188,11 @@ export class InboxProbe {
   readonly #processes: Process[] = [];
   #events = 0;
 
-  constructor(under: InboxUnderTest, { maxBodyBytes, timeoutMs }: Probing) {
+  constructor(under: InboxUnderTest, { intake, maxBodyBytes, timeoutMs }: Probing) {
     this.#under = under;
     this.#timeoutMs = timeoutMs;
     this.maxBodyBytes = maxBodyBytes;
+    this.source = intake ? source : undefined;
     this.clock = under.clock ?? systemClock;
     this.store = under.store ?? memoryStore({ clock: this.clock });
   }

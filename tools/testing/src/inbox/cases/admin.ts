@@ -113,8 +113,8 @@ export const admin: readonly InboxCase[] = [
     const query = { state: "ready", type: "email.sent" } as const;
     const all = await probe.list(process, query);
     deepEqual(
-      all.map(({ deliveryId }) => deliveryId),
-      sent,
+      all.map(({ deliveryId, source }) => [deliveryId, source]),
+      sent.map((id) => [id, probe.source]),
     );
     equal((await probe.list(process, { state: "ready" })).length, types.length);
     deepEqual(await probe.list(process, { state: "dead" }), []);

@@ -103,7 +103,8 @@ export const attempts: readonly InboxCase[] = [
         throw new Error("The first run failed.");
       };
       const delivery = await probe.accept(holder);
-      const held = holder.receiver.resume(delivery);
+      const { headers } = await probe.jobOf(delivery);
+      const held = holder.receiver.resume({ ...delivery, headers });
       await probe.ran(1);
       const worker = await probe.worker();
       await probe.until("the worker has found the lease", () => worker.busyClaims > 0);

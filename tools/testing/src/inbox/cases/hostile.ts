@@ -16,7 +16,12 @@ const foreign: Readonly<Record<string, Tamper>> = {
   "has another key": (job) => ({ ...job, key: "0".repeat(32) }),
   "has another delivery's headers": (job) => ({
     ...job,
-    headers: { ...job.headers, "x-svc-delivery-id": "dlv_other" },
+    headers: Object.fromEntries(
+      Object.entries(job.headers).map(([name, value]) => [
+        name,
+        value === job.deliveryId ? "dlv_other" : value,
+      ]),
+    ),
   }),
 };
 

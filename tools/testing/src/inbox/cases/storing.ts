@@ -1,5 +1,5 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
-import type { StoredDelivery } from "@svc-webhooks/core";
+import type { DeliveryContext, StoredDelivery } from "@svc-webhooks/core";
 import { codeOf } from "@svc-webhooks/core/adapter";
 import { signedDelivery } from "../../signed-delivery.js";
 import { mib, type InboxCase, type InboxProbe } from "../probe.js";
@@ -118,17 +118,19 @@ export const storing: readonly InboxCase[] = [
       const delivery = await signedDelivery({ type: "email.sent" }, { attempt: 3, headers });
       await probe.accept(process, delivery);
       await probe.ran(1);
-      const { type, deliveryId, subscriptionId, eventId, attempt } = probe.runs[0]?.context ?? {};
+      const context: Partial<DeliveryContext> = probe.runs[0]?.context ?? {};
+      const { type, deliveryId, source, subscriptionId, eventId, attempt } = context;
       deepEqual(
-        { type, deliveryId, subscriptionId, eventId, attempt },
+        { type, deliveryId, source },
         {
           type: "email.sent",
           deliveryId: delivery.headers["x-svc-delivery-id"],
-          subscriptionId: "sub_1",
-          eventId: "evt_1",
-          attempt: 3,
+          source: probe.source,
         },
       );
+      // An intake has no headers of a request.
+      const absent = [undefined, undefined, undefined];
+      deepEqual([subscriptionId, eventId, attempt], probe.source ? absent : ["sub_1", "evt_1", 3]);
     },
   },
 ];
