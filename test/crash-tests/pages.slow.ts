@@ -15,7 +15,7 @@ import type { Handler, Tools } from "./handlers.js";
 import { nameOf, reportOf } from "./in-process.js";
 import { oneFault } from "./one-fault.js";
 
-type Module = Readonly<Record<string, (tool: unknown) => Receiver>>;
+type Module = Readonly<Record<string, (tool: unknown, boss: unknown) => Receiver>>;
 
 /** A function of a page that builds a receiver. */
 interface Recipe {
@@ -42,6 +42,13 @@ const recipes: readonly Recipe[] = [
       create table delivered (delivery_id text);
       create table totals (delivered int not null);
       insert into totals values (0)`,
+  },
+  {
+    page: "docs/recipes.md",
+    name: "chargingLater",
+    tool: ({ pool }) => pool,
+    events: [{ type: "order.paid", order: "1" }],
+    tables: "create table orders (id text); create table jobs (data jsonb)",
   },
   {
     page: "docs/recipes.md",
@@ -75,6 +82,15 @@ const recipes: readonly Recipe[] = [
     events: [{ ...fixture("email.delivered"), account: "deleted" }],
   },
 ];
+
+/** A `PgBoss` whose jobs are rows. `test/effects` runs the recipe with the real one. */
+const boss = {
+  send: (
+    _queue: string,
+    data: object,
+    { db }: { readonly db: { executeSql(text: string, values: unknown[]): Promise<unknown> } },
+  ) => db.executeSql("insert into jobs (data) values ($1)", [JSON.stringify(data)]),
+};
 
 /** Functions whose process is killed by their own test, because no fault can be injected into a synchronous driver. */
 const killed = ["docs/recipes.md severalRowsInSqlite"];
@@ -234,7 +250,7 @@ const claims: readonly Claim[] = [
     words: "pass `context.idempotencyKey` to the API",
     handler: chargesInTransaction,
     findings: ["duplicate charge"],
-    advice: "pass a key: `context.idempotencyKey`",
+    advice: "Pass a key: `context.idempotencyKey`",
   },
   {
     page: "docs/recipes.md",
@@ -379,7 +395,7 @@ test.each(recipes)("$name of $page has no finding", async ({ page, name, tool, .
     },
     receiver: (world) => {
       vi.stubEnv("SVC_WEBHOOK_SECRET", world.secret);
-      const receiver = module[name]?.(tool(world));
+      const receiver = module[name]?.(tool(world), boss);
       return receiver ?? createReceiver({ secret: world.secret, logger: silent, on: {} });
     },
   });

@@ -102,6 +102,10 @@ test("a handler that repeats a request after a 503 itself is correct", async () 
 });
 
 /** Runs a handler, and returns its findings, each with its advice. */
+/** The end of the advice for a call without a key. */
+const orJob =
+  'If its API honors no key, use an outbox: store the call as a job in the transaction that completes the event (recipe "Effects after the commit").';
+
 const adviceOf = async (handler: Planted["handler"]) =>
   (await reportOf({ name: "advice", handler }, oneFault)).findings.map(
     (finding) => `${nameOf(finding)}: ${finding.advice}`,
@@ -116,7 +120,7 @@ test("several calls of one event need a key each, and those that share one are c
     };
   const keys = "`context.idempotencyKey` together with what distinguishes the 3 calls of one event";
   expect(await adviceOf(charges(() => undefined))).toEqual([
-    `duplicate charge: Pass a different key to each call of \`POST api.example.com/charge\`: ${keys}, such as the id of an item.`,
+    `duplicate charge: Pass a different key to each call of \`POST api.example.com/charge\`: ${keys}, such as the id of an item. ${orJob}`,
   ]);
   expect(await adviceOf(charges(() => crypto.randomUUID()))).toEqual([
     `duplicate charge: The key of \`POST api.example.com/charge\` changes from run to run. Use only ${keys}, such as the id of an item.`,
@@ -138,7 +142,9 @@ test.each(["undefined", " "])("the key %j is none", async (key) => {
         () =>
           call("charge", key),
     ),
-  ).toEqual(["duplicate charge: Pass `context.idempotencyKey` to `POST api.example.com/charge`."]);
+  ).toEqual([
+    `duplicate charge: Pass \`context.idempotencyKey\` to \`POST api.example.com/charge\`. ${orJob}`,
+  ]);
 });
 
 test("a PUT request whose body changes is a duplicate, and has no key", async () => {

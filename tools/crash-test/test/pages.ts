@@ -180,7 +180,8 @@ export const withFindings: ReportPage = {
         source: "src/orders.ts:23",
         repeat: "crash@4",
         history: duplicateCharge,
-        advice: "Pass `context.idempotencyKey` to `charge`.",
+        advice:
+          'Pass `context.idempotencyKey` to `charge`. If its API honors no key, use an outbox: store the call as a job in the transaction that completes the event (recipe "Effects after the commit").',
         cells: places("duplicate charge"),
       },
       {

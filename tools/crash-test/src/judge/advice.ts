@@ -109,6 +109,10 @@ const keyFor = (subject: Case): string =>
 const isRepeatable = ({ crossings, effect }: Case) =>
   /^(?:PUT|DELETE) /.test(effect) && crossings.every(({ isRequest }) => isRequest);
 
+/** The fix for a call to an API that ignores keys. */
+const orJob =
+  'If its API honors no key, use an outbox: store the call as a job in the transaction that completes the event (recipe "Effects after the commit").';
+
 const rules: Readonly<Record<FindingKind, readonly Rule[]>> = {
   duplicate: [
     {
@@ -119,14 +123,14 @@ const rules: Readonly<Record<FindingKind, readonly Rule[]>> = {
     {
       when: (subject) => isCall(subject) && !hasKey(subject) && isInTransaction(subject),
       text: (effect, subject) =>
-        `A rollback does not undo \`${effect}\`. Insert a row into an outbox instead, or pass a key: ${keyFor(subject)}.`,
+        `A rollback does not undo \`${effect}\`. Pass a key: ${keyFor(subject)}. ${orJob}`,
     },
     {
       when: (subject) => isCall(subject) && !hasKey(subject),
       text: (effect, subject) =>
         callsIn(subject) > 1
-          ? `Pass a different key to each call of \`${effect}\`: ${keyFor(subject)}.`
-          : `Pass \`context.idempotencyKey\` to \`${effect}\`.`,
+          ? `Pass a different key to each call of \`${effect}\`: ${keyFor(subject)}. ${orJob}`
+          : `Pass \`context.idempotencyKey\` to \`${effect}\`. ${orJob}`,
     },
     {
       when: (subject) => isCall(subject) && keysDiffer(subject),

@@ -8,6 +8,7 @@ import {
   type FaultKind,
 } from "@svc-webhooks/crash-test";
 import type { PgPool } from "./postgres/pool.js";
+import { subjectOf, type Accepts, type Subject } from "./simulation/subject.js";
 import type { World } from "./world.js";
 
 /**
@@ -61,6 +62,18 @@ export interface CrashTestOptions<Pool = PgPool> {
   readonly reportTo?: string | undefined;
 }
 
+/** The options of a crash test of an intake, which replaces the receiver. Errors: `invalid_option`. */
+export interface IntakeCrashTestOptions<Pool = PgPool> extends Omit<
+  CrashTestOptions<Pool>,
+  "receiver"
+> {
+  /**
+   * Builds your intake, as `receiver` builds a receiver. Instead of signed deliveries, its `accept` is called with the
+   * events, from the first of its `sources`, and called again until the outcome is 2xx.
+   */
+  readonly intake: (world: World<Pool>) => Accepts | Promise<Accepts>;
+}
+
 const invalid = (text: string) => new CrashTestError("invalid_option", text);
 
 function assert(ok: boolean, text: string): void {
@@ -70,8 +83,9 @@ function assert(ok: boolean, text: string): void {
 const isWhole = (value: unknown, min: number, max: number): boolean =>
   Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max;
 
-const names: readonly (keyof CrashTestOptions)[] = [
+const names: readonly (keyof CrashTestOptions | keyof IntakeCrashTestOptions)[] = [
   "receiver",
+  "intake",
   "events",
   "prepare",
   "respond",
@@ -100,16 +114,18 @@ type Defaulted =
   "respond" | "observe" | "accept" | "faults" | "maxFaults" | "maxHistories" | "seed";
 
 /** The options of a crash test, with their defaults. */
-export type CompleteOptions = CrashTestOptions & {
+export type CompleteOptions = Omit<CrashTestOptions, "receiver"> & {
   readonly [Name in Defaulted]: NonNullable<CrashTestOptions[Name]>;
-};
+} & { readonly subject: Subject };
 
 /**
  * Returns the options with their defaults.
  *
  * @throws CrashTestError `invalid_option`
  */
-export function completeOptions(options: CrashTestOptions): CompleteOptions {
+export function completeOptions(
+  options: CrashTestOptions | IntakeCrashTestOptions,
+): CompleteOptions {
   assert(
     typeof options === "object" && (options as unknown) !== null,
     "`crashTest` needs an options object with at least `receiver` and `events`.",
@@ -119,13 +135,14 @@ export function completeOptions(options: CrashTestOptions): CompleteOptions {
     unknown.length === 0,
     `Unknown option \`${unknown[0]}\`. The options are ${names.join(", ")}.`,
   );
-  const { receiver, events, prepare, respond = () => Response.json({}), observe = {} } = options;
-  const { accept = [], faults = faultKinds, maxFaults = 2, maxHistories = 500 } = options;
-  const { seed = 1, only, reportTo } = options;
-  assert(
-    typeof receiver === "function",
-    "`receiver` must be a function that creates your receiver from the world: ({ secret, clock, store }) => createReceiver({ secret, clock, store, on }).",
-  );
+  const { receiver, intake, ...others } = options as Partial<
+    Pick<CrashTestOptions, "receiver"> & Pick<IntakeCrashTestOptions, "intake">
+  > &
+    Omit<CrashTestOptions, "receiver">;
+  const { events, prepare, respond = () => Response.json({}), observe = {} } = others;
+  const { accept = [], faults = faultKinds, maxFaults = 2, maxHistories = 500 } = others;
+  const { seed = 1, only, reportTo } = others;
+  const subject = subjectOf(receiver, intake);
   assert(
     Array.isArray(events) && events.length >= 1 && events.length <= 3,
     '`events` must be a list of 1 to 3 event bodies, such as [fixture("email.delivered")].',
@@ -166,5 +183,15 @@ export function completeOptions(options: CrashTestOptions): CompleteOptions {
     reportTo === undefined || (typeof reportTo === "string" && reportTo !== ""),
     "`reportTo` must be the path to a folder.",
   );
-  return { ...options, respond, observe, accept, faults, maxFaults, maxHistories, seed };
+  return {
+    ...others,
+    subject,
+    respond,
+    observe,
+    accept,
+    faults,
+    maxFaults,
+    maxHistories,
+    seed,
+  };
 }

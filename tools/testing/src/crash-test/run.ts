@@ -13,7 +13,7 @@ import {
   type Variant,
 } from "@svc-webhooks/crash-test";
 import { installGlobals, limitsOfRuntime } from "./globals/install.js";
-import { completeOptions, type CrashTestOptions } from "./options.js";
+import { completeOptions, type CrashTestOptions, type IntakeCrashTestOptions } from "./options.js";
 import { Database } from "./postgres/engine.js";
 import { inside } from "./virtual/inside.js";
 import { Simulation } from "./simulation/simulation.js";
@@ -40,8 +40,10 @@ const blind = [
  *
  * @throws CrashTestError (as a rejection), with the codes of `crashReport`
  */
-export async function run(options: CrashTestOptions): Promise<CrashTestReport> {
-  const { receiver, prepare, respond, observe, reportTo, ...searched } = completeOptions(options);
+export async function run(
+  options: CrashTestOptions | IntakeCrashTestOptions,
+): Promise<CrashTestReport> {
+  const { subject, prepare, respond, observe, reportTo, ...searched } = completeOptions(options);
   const { events } = searched;
   if (inside.getStore()) {
     throw new CrashTestError(
@@ -57,7 +59,7 @@ export async function run(options: CrashTestOptions): Promise<CrashTestReport> {
   }
   const restore = installGlobals();
   const database = new Database();
-  const setting: Setting = { events, receiver, respond, observe, database };
+  const setting: Setting = { events, subject, respond, observe, database };
   try {
     const runner = await prepared(setting, prepare);
     const page = await search(runner, {

@@ -1,10 +1,9 @@
-import type { Receiver } from "@svc-webhooks/core";
-import { CrashTestError } from "@svc-webhooks/crash-test";
 import { inside } from "../virtual/inside.js";
-import { messageOf, naming, thrownBy } from "../virtual/message.js";
+import { messageOf, thrownBy } from "../virtual/message.js";
 import { SimulatedProcess } from "../virtual/process.js";
 import type { Target } from "./sender.js";
-import type { Setting, SimulatedWorld } from "./world.js";
+import type { Subject } from "./subject.js";
+import type { SimulatedWorld } from "./world.js";
 
 export interface ProcessesHost {
   /** Returns the progress of the deliveries: which events are acknowledged, and the number of attempts. */
@@ -22,12 +21,12 @@ export class Processes {
   worldAtDeath: string | undefined;
   readonly #all: SimulatedProcess[] = [];
   readonly #targets: Target[] = [];
-  readonly #build: Setting["receiver"];
+  readonly #subject: Subject;
   readonly #world: SimulatedWorld;
   readonly #host: ProcessesHost;
 
-  constructor(build: Setting["receiver"], world: SimulatedWorld, host: ProcessesHost) {
-    this.#build = build;
+  constructor(subject: Subject, world: SimulatedWorld, host: ProcessesHost) {
+    this.#subject = subject;
     this.#world = world;
     this.#host = host;
   }
@@ -40,14 +39,9 @@ export class Processes {
     if (alive) return alive;
     const process = this.create(letterOf(this.#targets.length));
     const world = this.#world.worldOf(process);
-    const building = inside.run(this.#world.insideOf(process), async () => this.#build(world));
-    const receiver = await naming("receiver", building);
-    if (typeof (Object(receiver) as Partial<Receiver>).receive !== "function") {
-      throw new CrashTestError(
-        "invalid_option",
-        "`receiver` must return the receiver that it creates: ({ secret, clock, store }) => createReceiver({ secret, clock, store, on }).",
-      );
-    }
+    const receiver = await inside.run(this.#world.insideOf(process), () =>
+      this.#subject.build(world),
+    );
     process.start();
     const target = { process, receiver };
     this.#targets.push(target);
@@ -68,7 +62,7 @@ export class Processes {
     if (this.#world.isOver || process.state === "dead") return;
     // Ends the history too if the process has not started, because an error during the start is a mistake in the test.
     if (!process.hasStarted) {
-      this.#host.fail(thrownBy(process.letter === "" ? "prepare" : "receiver", error));
+      this.#host.fail(thrownBy(process.letter === "" ? "prepare" : this.#subject.option, error));
     }
     this.#world.recorder.note(process.letter, `ends: unhandled error: ${messageOf(error)}`);
     this.crash(process);

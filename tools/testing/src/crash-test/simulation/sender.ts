@@ -1,8 +1,8 @@
-import type { Receiver } from "@svc-webhooks/core";
 import type { Recorder } from "@svc-webhooks/crash-test";
 import type { SignedDelivery } from "../../delivery.js";
 import type { SimulatedProcess } from "../virtual/process.js";
 import type { VirtualTime } from "../virtual/time.js";
+import type { Receives } from "./subject.js";
 
 /** How long the sender waits for a response, in milliseconds. */
 const timeoutMs = 15_000;
@@ -16,7 +16,7 @@ const mostAttempts = 2_000;
 /** A process that can receive deliveries. */
 export interface Target {
   readonly process: SimulatedProcess;
-  readonly receiver: Receiver;
+  readonly receiver: Receives;
 }
 
 export interface SenderHost {

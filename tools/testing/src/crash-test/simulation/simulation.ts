@@ -51,7 +51,7 @@ export class Simulation {
     });
     const { time, recorder } = world;
     this.#world = world;
-    this.#processes = new Processes(setting.receiver, world, {
+    this.#processes = new Processes(setting.subject, world, {
       progress: () => [this.#sender.acknowledged, recorder.attempts.length],
       fail: (error) => this.#fail(error),
     });
@@ -91,7 +91,7 @@ export class Simulation {
   async run(onStarted?: () => Promise<void>): Promise<History> {
     const { crossings, recorder, server } = this.#world;
     const observedBefore = await this.#observer.observed();
-    await this.#driven("receiver", this.#processes.target());
+    await this.#driven(this.#setting.subject.option, this.#processes.target());
     await onStarted?.();
     const isUndisturbed = this.#course.faults.length === 0;
     const start = isUndisturbed ? await this.#observer.state() : undefined;

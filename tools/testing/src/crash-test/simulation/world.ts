@@ -1,10 +1,4 @@
-import {
-  memoryStore,
-  type Clock,
-  type DeliveryStore,
-  type Logger,
-  type Receiver,
-} from "@svc-webhooks/core";
+import { memoryStore, type Clock, type DeliveryStore, type Logger } from "@svc-webhooks/core";
 import { randomOf, Recorder, type Fault } from "@svc-webhooks/crash-test";
 import { accessName, isHeldBack, isReal } from "../globals/access.js";
 import type { Database } from "../postgres/engine.js";
@@ -20,6 +14,7 @@ import { oneLine } from "../virtual/message.js";
 import type { SimulatedProcess } from "../virtual/process.js";
 import { VirtualTime } from "../virtual/time.js";
 import type { World } from "../world.js";
+import type { Subject } from "./subject.js";
 
 /** The lease that is assumed until a claim requests a longer one, in milliseconds. */
 const defaultLeaseMs = 30_000;
@@ -29,7 +24,7 @@ export const secret = "whsec_crash_test";
 /** The code under test, and the world around it. */
 export interface Setting {
   readonly events: readonly unknown[];
-  readonly receiver: (world: World) => Receiver | Promise<Receiver>;
+  readonly subject: Subject;
   readonly respond: Respond;
   readonly observe: Readonly<Record<string, () => unknown>>;
   readonly database: Database;
