@@ -11,7 +11,7 @@ import { until } from "@svc-webhooks/kit/until";
  * A script that ages records by moving the ends of their leases and retention closer, because a server's clock cannot
  * be set. `ARGV`: milliseconds.
  */
-const age = `
+export const age = `
 for _, key in ipairs(redis.call('KEYS', '*')) do
   local left = redis.call('PTTL', key) - ARGV[1]
   local start, lease, token = redis.call('GET', key):match('^(r%d+ %d+ )(%d+)( .*)$')
