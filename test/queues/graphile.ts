@@ -13,8 +13,10 @@ export interface Recipe {
 }
 
 /** The parts of `graphile-worker` that the tests call. */
-interface GraphileWorker {
-  readonly run: (options: object) => Promise<{ stop(): Promise<void> }>;
+export interface GraphileWorker {
+  readonly run: (
+    options: object,
+  ) => Promise<{ stop(): Promise<void>; readonly promise: Promise<void> }>;
   readonly runMigrations: (options: object) => Promise<void>;
   readonly Logger: new (factory: () => () => void) => object;
 }

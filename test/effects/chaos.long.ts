@@ -1,0 +1,29 @@
+import { describeWithPostgres } from "@svc-webhooks/kit/postgres-server";
+import { sized } from "@svc-webhooks/kit/sized";
+import { expect, test } from "vitest";
+import { runEngineTests } from "../pg-boss/engine.js";
+import { installed } from "../pg-boss/install.js";
+
+/** The number of events of each run, and its seeds. */
+const env = {
+  CHAOS_EVENTS: process.env["CHAOS_EVENTS"] ?? sized("100", "2000"),
+  CHAOS_SEED: process.env["CHAOS_SEED"] ?? sized("1", "1,2,3"),
+};
+
+const hour = 3_600_000;
+
+describeWithPostgres("a row and a job in one transaction", () => {
+  test(
+    "are stored once while processes and the database are killed, and the controls fail",
+    {
+      timeout: 3 * hour,
+    },
+    async () => {
+      const engines = 2;
+      const controls = 3;
+      expect(await runEngineTests("24", await installed(), ["chaos"], env, "effects")).toBe(
+        engines * env.CHAOS_SEED.split(",").length + controls,
+      );
+    },
+  );
+});
