@@ -30,6 +30,7 @@ export const repositoryPages: readonly string[] = [
     ...publicPackages.map(({ folder }) => folder),
     "examples",
     ...foldersIn("examples"),
+    ...foldersIn("examples/verified-events"),
     "vectors",
   ].map((folder) => `${folder}/README.md`),
 ].filter((page) => existsSync(join(root, page)));
@@ -152,5 +153,5 @@ export const excluded: readonly string[] = [
   "{packages,tools}/*/!(README).md",
   "{packages,tools}/*/*/**",
   ...packages.filter((item) => !publicPackages.includes(item)).map(({ folder }) => `${folder}/**`),
-  "examples/*/*/**",
+  "examples/!(verified-events)/*/**",
 ];

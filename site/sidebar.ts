@@ -12,6 +12,9 @@ const tools = (...names: readonly string[]): string[] =>
 const examples = (...names: readonly string[]): string[] =>
   names.map((name) => `examples/${name}/README.md`);
 
+const verifiedEvents = repositoryPages.filter((page) =>
+  page.startsWith("examples/verified-events/"),
+);
 const commands = repositoryPages.filter((page) => page.startsWith("docs/cli/"));
 
 /** The sidebars, by the addresses at which they are shown. The order is that of a reader who starts from nothing. */
@@ -29,6 +32,8 @@ export const groups: Readonly<Record<string, readonly Group[]>> = {
           "raw-body",
           "runtimes",
           "schemes",
+          "verified-events",
+          "lists",
           "recipes",
         ),
       ],
@@ -117,6 +122,7 @@ export const groups: Readonly<Record<string, readonly Group[]>> = {
     ["Queues", examples("inbox-postgres", "inbox-redis", "inbox-workers")],
     ["Edge", examples("hono-workers", "cloudflare-worker")],
     ["Next.js", examples("next-app", "next-pages")],
+    ["Senders' SDKs", verifiedEvents],
     ["Other", [...examples("stripe-and-github", "full-loop"), "examples/README.md"]],
   ],
 };

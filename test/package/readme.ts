@@ -38,7 +38,9 @@ export interface CompiledBlocks {
 
 /** Returns the pages that users read, as paths relative to the root. */
 export function readmes(): readonly string[] {
-  const examples = readdirSync(join(root, "examples")).map((name) => `examples/${name}`);
+  const foldersIn = (folder: string) =>
+    readdirSync(join(root, folder)).map((name) => `${folder}/${name}`);
+  const examples = ["examples", "examples/verified-events"].flatMap(foldersIn);
   const inFolders = [...packageFolders, ...examples].map((folder) => `${folder}/README.md`);
   const pages = readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" })
     .filter((page) => page.endsWith(".md"))
