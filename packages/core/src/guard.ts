@@ -12,7 +12,10 @@ export interface GuardedEvent<Source extends string = string> extends Omit<
 > {
   /** The event's type. Default `"event"`. */
   readonly type?: string | undefined;
-  /** The event, for `onParked`, schemas and the first parameter of the handler. Default `{}`; required with `dedupeBy: "body"`. */
+  /**
+   * The event, for `onParked`, schemas and the first parameter of the handler. Default `{}`; required with
+   * `dedupeBy: "body"`.
+   */
   readonly body?: VerifiedEvent["body"] | undefined;
 }
 

@@ -12,9 +12,9 @@ export type {
   FindingKind,
   HistoryLine,
 } from "@svc-webhooks/crash-test";
+export type { Accepts } from "./accepting.js";
 export type { CrashTestOptions, IntakeCrashTestOptions } from "./crash-test/options.js";
 export type { PgClient, PgPool, PgResult } from "./crash-test/postgres/pool.js";
-export type { Accepts } from "./crash-test/simulation/subject.js";
 export type { EffectOptions } from "./crash-test/surface/effect.js";
 export type { World } from "./crash-test/world.js";
 

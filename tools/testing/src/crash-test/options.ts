@@ -1,14 +1,15 @@
 import type { Receiver } from "@svc-webhooks/core";
 import {
-  CrashTestError,
   faultKinds,
   isAcceptable,
   isFaultKind,
   readFaults,
   type FaultKind,
 } from "@svc-webhooks/crash-test";
+import type { Accepts } from "../accepting.js";
+import { assertValid } from "./assert-valid.js";
 import type { PgPool } from "./postgres/pool.js";
-import { subjectOf, type Accepts, type Subject } from "./simulation/subject.js";
+import { subjectOf, type Subject } from "./simulation/subject.js";
 import type { World } from "./world.js";
 
 /**
@@ -74,12 +75,6 @@ export interface IntakeCrashTestOptions<Pool = PgPool> extends Omit<
   readonly intake: (world: World<Pool>) => Accepts | Promise<Accepts>;
 }
 
-const invalid = (text: string) => new CrashTestError("invalid_option", text);
-
-function assert(ok: boolean, text: string): void {
-  if (!ok) throw invalid(text);
-}
-
 const isWhole = (value: unknown, min: number, max: number): boolean =>
   Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max;
 
@@ -126,12 +121,12 @@ export type CompleteOptions = Omit<CrashTestOptions, "receiver"> & {
 export function completeOptions(
   options: CrashTestOptions | IntakeCrashTestOptions,
 ): CompleteOptions {
-  assert(
+  assertValid(
     typeof options === "object" && (options as unknown) !== null,
     "`crashTest` needs an options object with at least `receiver` and `events`.",
   );
   const unknown = Object.keys(options).filter((name) => !names.some((known) => known === name));
-  assert(
+  assertValid(
     unknown.length === 0,
     `Unknown option \`${unknown[0]}\`. The options are ${names.join(", ")}.`,
   );
@@ -143,43 +138,46 @@ export function completeOptions(
   const { accept = [], faults = faultKinds, maxFaults = 2, maxHistories = 500 } = others;
   const { seed = 1, only, reportTo } = others;
   const subject = subjectOf(receiver, intake);
-  assert(
+  assertValid(
     Array.isArray(events) && events.length >= 1 && events.length <= 3,
     '`events` must be a list of 1 to 3 event bodies, such as [fixture("email.delivered")].',
   );
   for (const [index, event] of events.entries()) {
-    assert(
+    assertValid(
       isEvent(event),
       `\`events[${index}]\` must be an object that JSON can represent, such as fixture("email.delivered").`,
     );
   }
   for (const [name, option] of Object.entries({ prepare, respond })) {
-    assert(option === undefined || typeof option === "function", `\`${name}\` must be a function.`);
+    assertValid(
+      option === undefined || typeof option === "function",
+      `\`${name}\` must be a function.`,
+    );
   }
-  assert(
+  assertValid(
     Object(observe) === observe &&
       Object.values(observe).every((read) => typeof read === "function"),
     "`observe` must be an object whose values are functions: { mails: () => mails }.",
   );
-  assert(
+  assertValid(
     Array.isArray(faults) && faults.length > 0 && faults.every(isFaultKind),
     `\`faults\` must be a list of kinds: ${faultKinds.join(", ")}.`,
   );
-  assert(isWhole(maxFaults, 1, 3), "`maxFaults` must be 1, 2 or 3.");
-  assert(
+  assertValid(isWhole(maxFaults, 1, 3), "`maxFaults` must be 1, 2 or 3.");
+  assertValid(
     isWhole(maxHistories, 0, 1_000_000),
     "`maxHistories` must be an integer from 0 to 1,000,000.",
   );
-  assert(Number.isSafeInteger(seed), "`seed` must be an integer.");
-  assert(
+  assertValid(Number.isSafeInteger(seed), "`seed` must be an integer.");
+  assertValid(
     Array.isArray(accept) && accept.every((name) => isAcceptable(textOf(name))),
     '`accept` must be a list of findings, such as "duplicate slack". A finding that is `stuck` cannot be accepted.',
   );
-  assert(
+  assertValid(
     only === undefined || (typeof only === "string" && readFaults(only) !== undefined),
     `\`only\` must be the faults that a finding names, such as "crash@3 crash@7": kinds (${faultKinds.join(", ")}) and points, in order.`,
   );
-  assert(
+  assertValid(
     reportTo === undefined || (typeof reportTo === "string" && reportTo !== ""),
     "`reportTo` must be the path to a folder.",
   );

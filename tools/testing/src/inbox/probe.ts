@@ -22,6 +22,7 @@ import {
   type InboxJob,
   type InboxQuery,
 } from "@svc-webhooks/core/inbox";
+import { receiveBy } from "../accepting.js";
 import { fixture, type FixtureOverrides, type Fixtures } from "../fixture.js";
 import { signedDelivery } from "../signed-delivery.js";
 import type { InboxConnection, InboxUnderTest, InboxWorker } from "./subject.js";
@@ -99,9 +100,12 @@ export class Process {
       logger: { info() {}, warn() {}, error() {} },
       ...options,
     };
-    this.receiver = probe.source
-      ? acceptingReceiver(common)
-      : createReceiver({ ...common, secret: "whsec_test" });
+    if (probe.source) {
+      const intake = createIntake({ ...common, sources: [probe.source] });
+      this.receiver = { resume: intake.resume, receive: receiveBy(intake) };
+    } else {
+      this.receiver = createReceiver({ ...common, secret: "whsec_test" });
+    }
   }
 
   /** Returns the store as this process reaches it. After the death of the process, the calls never settle. */
@@ -159,18 +163,6 @@ export class Process {
       fail("`connect` must return `kill` unless the option `kill` is false.")
     )();
   }
-}
-
-/** Returns an intake whose `receive` accepts the events of deliveries, without verifying them. */
-function acceptingReceiver(options: Omit<ReceiverOptions, "secret">): Process["receiver"] {
-  const { accept, resume } = createIntake({ ...options, sources: [source] });
-  return {
-    resume,
-    receive({ headers, body }) {
-      const { "x-svc-delivery-id": id = "" } = headers;
-      return accept({ source, id, body });
-    },
-  };
 }
 
 /** Accepts deliveries, starts workers, and checks the resulting jobs and runs. */

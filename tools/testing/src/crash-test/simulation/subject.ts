@@ -1,14 +1,9 @@
-import type { Outcome, VerifiedEvent } from "@svc-webhooks/core";
-import { CrashTestError } from "@svc-webhooks/crash-test";
+import type { Outcome } from "@svc-webhooks/core";
+import { receiveBy, type Accepts } from "../../accepting.js";
 import type { SignedDelivery } from "../../delivery.js";
+import { assertValid } from "../assert-valid.js";
 import { naming } from "../virtual/message.js";
 import type { World } from "../world.js";
-
-/** The part of an intake that a crash test uses. `accept` is a method, so that it may accept any sources. */
-export interface Accepts {
-  readonly sources: readonly string[];
-  accept(event: VerifiedEvent): Promise<Outcome>;
-}
 
 /** The part of a receiver that a crash test calls. */
 export interface Receives {
@@ -42,11 +37,11 @@ export function subjectOf(
   intake: ((world: World) => Accepts | Promise<Accepts>) | undefined,
 ): Subject {
   const option = intake === undefined ? "receiver" : "intake";
-  assert(
+  assertValid(
     receiver === undefined || intake === undefined,
     "A crash test needs `receiver` or `intake`, not both. Write a test for each.",
   );
-  assert(
+  assertValid(
     typeof (receiver ?? intake) === "function",
     `\`${option}\` must be a function that creates your ${option} from the world: ${fixes[option]}.`,
   );
@@ -55,23 +50,11 @@ export function subjectOf(
     async build(world) {
       const build = async (): Promise<unknown> => (intake ?? receiver)?.(world);
       const built = Object(await naming(option, build())) as Partial<Receives & Accepts>;
-      assert(
+      assertValid(
         typeof (intake ? built.accept : built.receive) === "function",
         `\`${option}\` must return the ${option} that it creates: ${fixes[option]}.`,
       );
-      return intake ? receiving(built as Accepts) : (built as Receives);
+      return intake ? { receive: receiveBy(built as Accepts) } : (built as Receives);
     },
   };
 }
-
-function assert(ok: boolean, text: string): void {
-  if (!ok) throw new CrashTestError("invalid_option", text);
-}
-
-/** Returns an intake as a receiver: it accepts the event of each delivery, without verifying it. */
-const receiving = (intake: Accepts): Receives => ({
-  receive: ({ headers, body }) => {
-    const [source = ""] = intake.sources;
-    return intake.accept({ source, id: headers["x-svc-delivery-id"] ?? "", body });
-  },
-});
