@@ -2,7 +2,7 @@ import { chmodSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { npm } from "@svc-webhooks/kit/npm";
 import { postgresServer, serverVariable } from "@svc-webhooks/kit/postgres-server";
-import { node, outputOf, outsideDirectory, root } from "@svc-webhooks/kit/programs";
+import { node, outputOf, outsideDirectory, root, withoutLimit } from "@svc-webhooks/kit/programs";
 import { ends, isFull, sized } from "@svc-webhooks/kit/sized";
 import { Client } from "pg";
 import { beforeAll, expect, test, vi } from "vitest";
@@ -51,32 +51,36 @@ beforeAll(async () => {
   outputOf(await npm(["install", ...options, ...packages], { cwd: project }));
 });
 
-test.each(majors)("the Postgres store passes its tests on PostgreSQL %s", async (major) => {
-  const folder = join(project, "node_modules", `postgres${major}`);
-  // This script creates symbolic links between the libraries, which an npm package cannot contain.
-  await node(["scripts/hydrate-symlinks.js"], { cwd: folder });
-  vi.stubEnv(serverVariable, join(folder, "native/bin/"));
-  const server = await postgresServer();
-  const client = new Client({ connectionString: server.connectionString });
-  await client.connect();
-  const { rows } = await client.query<{ server_version: string }>("show server_version");
-  await client.end();
-  await server.close();
-  expect(rows[0]?.server_version).toMatch(new RegExp(`^${major}\\.`));
+test.each(majors)(
+  "the Postgres store passes its tests on PostgreSQL %s",
+  withoutLimit,
+  async (major) => {
+    const folder = join(project, "node_modules", `postgres${major}`);
+    // This script creates symbolic links between the libraries, which an npm package cannot contain.
+    await node(["scripts/hydrate-symlinks.js"], { cwd: folder });
+    vi.stubEnv(serverVariable, join(folder, "native/bin/"));
+    const server = await postgresServer();
+    const client = new Client({ connectionString: server.connectionString });
+    await client.connect();
+    const { rows } = await client.query<{ server_version: string }>("show server_version");
+    await client.end();
+    await server.close();
+    expect(rows[0]?.server_version).toMatch(new RegExp(`^${major}\\.`));
 
-  const report = join(project, `${major}.json`);
-  const vitest = [join(root, "node_modules/vitest/vitest.mjs"), "run", "--reporter=json"];
-  const hasAllClients = withAllClients.has(major);
-  // A process that exits may lose the end of a report that it writes to a pipe.
-  const { stderr } = await node([...vitest, `--outputFile=${report}`, ...files], {
-    cwd: root,
-    env: { SVC_TEST_TOOLS: "all", TEST_KINDS: hasAllClients ? "all" : "" },
-  });
-  if (!existsSync(report)) throw new Error(`Vitest wrote no report.\n${stderr}`);
-  const { testResults } = JSON.parse(readFileSync(report, "utf8")) as Report;
-  const tests = testResults.flatMap(({ assertionResults }) => assertionResults);
-  expect(tests.length).toBeGreaterThan(hasAllClients ? 1_000 : 200);
-  expect(tests.filter(({ status }) => status !== "passed").map(({ fullName }) => fullName)).toEqual(
-    [],
-  );
-});
+    const report = join(project, `${major}.json`);
+    const vitest = [join(root, "node_modules/vitest/vitest.mjs"), "run", "--reporter=json"];
+    const hasAllClients = withAllClients.has(major);
+    // A process that exits may lose the end of a report that it writes to a pipe.
+    const { stderr } = await node([...vitest, `--outputFile=${report}`, ...files], {
+      cwd: root,
+      env: { SVC_TEST_TOOLS: "all", TEST_KINDS: hasAllClients ? "all" : "" },
+    });
+    if (!existsSync(report)) throw new Error(`Vitest wrote no report.\n${stderr}`);
+    const { testResults } = JSON.parse(readFileSync(report, "utf8")) as Report;
+    const tests = testResults.flatMap(({ assertionResults }) => assertionResults);
+    expect(tests.length).toBeGreaterThan(hasAllClients ? 1_000 : 200);
+    expect(
+      tests.filter(({ status }) => status !== "passed").map(({ fullName }) => fullName),
+    ).toEqual([]);
+  },
+);

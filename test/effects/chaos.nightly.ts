@@ -1,4 +1,5 @@
 import { describeWithPostgres } from "@svc-webhooks/kit/postgres-server";
+import { withoutLimit } from "@svc-webhooks/kit/programs";
 import { sized } from "@svc-webhooks/kit/sized";
 import { expect, test } from "vitest";
 import { runEngineTests } from "../pg-boss/engine.js";
@@ -10,14 +11,10 @@ const env = {
   CHAOS_SEED: process.env["CHAOS_SEED"] ?? sized("1", "1,2,3"),
 };
 
-const hour = 3_600_000;
-
 describeWithPostgres("a row and a job in one transaction", () => {
   test(
     "are stored once while processes and the database are killed, and the controls fail",
-    {
-      timeout: 3 * hour,
-    },
+    withoutLimit,
     async () => {
       const engines = 2;
       const controls = 3;

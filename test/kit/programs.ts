@@ -28,6 +28,9 @@ export function outsideDirectory(): string {
   return directory;
 }
 
+/** The options of a test that runs other tests, each with a limit of its own. */
+export const withoutLimit = { timeout: 0 };
+
 export interface Ended {
   readonly exitCode: number;
   readonly stdout: string;

@@ -1,3 +1,4 @@
+import { withoutLimit } from "@svc-webhooks/kit/programs";
 import { describe, expect, test, beforeAll } from "vitest";
 import { codeBlocks } from "../package/readme.js";
 import { runEngineTests } from "../pg-boss/engine.js";
@@ -34,7 +35,7 @@ describe("docs/queues.md", () => {
     },
   );
 
-  test("its code for Restate runs, on Node 22", async () => {
+  test("its code for Restate runs, on Node 22", withoutLimit, async () => {
     expect(await runEngineTests("22", folder, ["restate"], {}, "queues")).toBe(4);
   });
 });

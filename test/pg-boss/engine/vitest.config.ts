@@ -6,5 +6,11 @@ import base from "../../base.config.js";
 export default defineConfig({
   ...base,
   root: fileURLToPath(new URL("../../..", import.meta.url)),
-  test: { ...base.test, include: ["test/pg-boss/engine/*.engine.ts"], isolate: false },
+  test: {
+    ...base.test,
+    include: ["test/pg-boss/engine/*.engine.ts"],
+    isolate: false,
+    // One test is a seed of 1,000 events.
+    testTimeout: 1_800_000,
+  },
 });
