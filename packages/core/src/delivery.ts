@@ -46,8 +46,16 @@ export type BodyReader = (limit: number, call: DeadlineCall) => MaybePromise<Uin
 
 /** One HTTP request, as an adapter passes it to the receiver. */
 export interface Delivery {
-  /** The request method as received. Any method except `POST` ends the delivery as `method_not_allowed`. */
+  /**
+   * The request method as received. Any method except `POST` ends the delivery as `method_not_allowed`, unless the
+   * scheme responds to a GET request.
+   */
   readonly method: string;
+  /**
+   * The URL as received, or its path and query. Only schemes of senders that verify the endpoint with a GET request
+   * read it. Default `""`.
+   */
+  readonly url?: string | undefined;
   /** The request's headers. Null and undefined, which some platforms' test events contain, count as no headers. */
   readonly headers: DeliveryHeaders;
   /**

@@ -51,7 +51,10 @@ export type {
   Identified,
   ImportHmac,
   Inspection,
+  Greeting,
   Scheme,
+  SchemeFor,
+  Unsigned,
   VerificationKey,
   VerifiedRequest,
 } from "./scheme.js";

@@ -239,6 +239,7 @@ export interface ReceiverOptions<Events extends EventSchemas = {}>
  */
 export interface InferredOptions<Events extends EventSchemas, Keys extends string>
   extends CommonOptions, EventOptions<Events> {
+  readonly scheme?: (Scheme & { readonly events?: Events }) | undefined;
   /**
    * Handlers by exact type, `"prefix.*"` or `"*"`, at least one. With `events`, TypeScript accepts only keys that match
    * its types. To add a type, add a schema or `eventType<MyEvent>()`: `events: { ...emailEvents, "email.bounced":

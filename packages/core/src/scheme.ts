@@ -1,4 +1,5 @@
 import type { HeaderLookup, SignedBody } from "./delivery.js";
+import type { SchemasOf } from "./events.js";
 import type { Answer } from "./outcome.js";
 import type { SecretKey } from "./secrets.js";
 import type { MaybePromise } from "./store.js";
@@ -48,6 +49,18 @@ export interface Scheme<Claim = any> {
   readonly inspect: (header: HeaderLookup, receivedAt: number) => Inspection<Claim>;
 
   /**
+   * Responds to a GET request with which the sender verifies the endpoint. Default: a GET request ends as
+   * `method_not_allowed`.
+   *
+   * @param url the `url` of the delivery: a path with its query, or a whole URL. `""` if the adapter passes none
+   */
+  readonly challenge?:
+    ((url: string, header: HeaderLookup) => MaybePromise<Unsigned | undefined>) | undefined;
+
+  /** Recognizes an unsigned POST request that only sets up the endpoint. Default: it ends as `signature_missing`. */
+  readonly greeting?: Greeting | undefined;
+
+  /**
    * Returns the bytes of a key. Called when the receiver is built, unless `secret` is a function, and when the list of
    * secrets or the function's result has changed. A result that is empty or all zeros is refused. Default: returns
    * bytes as they are, and a text as UTF-8.
@@ -79,6 +92,43 @@ export interface Scheme<Claim = any> {
 
   /** The default of the option `eventId`. Default: none. */
   readonly eventId?: ((body: SignedBody, bytes: Uint8Array) => string | undefined) | undefined;
+}
+
+/**
+ * A scheme that also types the events of handlers with a union of events. It validates nothing. Without a union, it is
+ * only a scheme.
+ */
+export type SchemeFor<Event extends { readonly type: string }, Claim = unknown> = [Event] extends [
+  never,
+]
+  ? Scheme<Claim>
+  : Scheme<Claim> & { readonly events?: SchemasOf<Event> };
+
+/** Recognizes the unsigned request with which a sender sets up an endpoint. */
+export interface Greeting {
+  /**
+   * The largest body in bytes, 1 … 1,024. Requests without `Content-Length`, with a longer body or with the header of a
+   * signature are not passed to `respond`.
+   */
+  readonly maxBytes: number;
+  /**
+   * Returns the response to a body. Undefined if it is not that of the sender's request.
+   *
+   * @param keys the keys of the receiver, as `keyBytes` returned them. Empty if `secret` is a function that has not been
+   *   called yet
+   */
+  readonly respond: (bytes: Uint8Array, keys: readonly Uint8Array[]) => Unsigned | undefined;
+}
+
+/**
+ * The response to a request without a signature. No handler runs, and nothing is stored. With a `reply`, the request
+ * ends as `handshake`; otherwise as it does without a scheme.
+ */
+export interface Unsigned {
+  /** Replaces parts of the response. */
+  readonly reply?: Partial<Answer> | undefined;
+  /** The description for the log. That of a `handshake` is logged only once by each receiver. */
+  readonly hint?: string | undefined;
 }
 
 /** The result of `inspect`. `hint` describes the problem for the log. It must not contain text of the request. */

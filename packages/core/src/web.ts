@@ -31,6 +31,8 @@ import type { DeadlineCall } from "./store.js";
  */
 export const toDelivery = (request: Request): Delivery => ({
   method: request.method,
+  // Not read for a POST, because some servers build the text on each access.
+  url: request.method === "GET" ? request.url : "",
   headers: request.headers,
   body: (limit, call) => readBody(request, limit, call),
   fix: "let nothing read the request before the receiver",

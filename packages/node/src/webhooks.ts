@@ -73,6 +73,7 @@ export function webhooks(
     try {
       const outcome = receiveDirectly(receiver, {
         method: request.method ?? "",
+        url: request.url,
         headers: (name) => headers[name],
         body: (limit) => readBody(request, limit, reading),
         fix,

@@ -10,7 +10,7 @@ import { linePrinter, type Level, type Print, type Write } from "./line.js";
 /**
  * The level of each outcome's line. Of the outcomes without a level, `processed` and `enqueued` are logged only with
  * `logProcessed`. For `handler_failed` and `parked`, `handlerError` and `dropped` log the error instead. The rest are
- * not logged.
+ * not logged, unless there is a description of the problem.
  */
 export const levels: Readonly<Record<OutcomeCode, Level | undefined>> = {
   processed: undefined,
@@ -85,6 +85,7 @@ export function createLog(
   const ignoredTypes = new Set<string>();
   let hasVerified = false;
   let firstSubscription: string | undefined;
+  let isGreeted = false;
 
   function ignored(type: string, facts: SomeFacts): void {
     if (ignoredTypes.has(type)) return;
@@ -106,8 +107,13 @@ export function createLog(
       if ((code === "processed" || code === "enqueued") && hasProcessed) {
         print(code, undefined, () => ({ level: "info", facts }));
       }
-      const level = levels[code];
+      const level = levels[code] ?? (hint && "info");
       if (!level) return;
+      // Anyone can send the unsigned request that this text describes.
+      if (code === "handshake" && hint) {
+        if (isGreeted) return;
+        isGreeted = true;
+      }
       const { type = "" } = facts;
       if (code === "ignored") return ignored(type, facts);
       // At most one line per key and minute is printed. Lines whose hints may vary use only their code as the key:

@@ -3,11 +3,12 @@ import { codeOf } from "../errors.js";
 import { isBytes } from "../lib/bytes.js";
 import { DeadlineError } from "../lib/deadline.js";
 import { describe } from "../lib/text.js";
-import type { Inspection } from "../scheme.js";
+import type { OutcomeCode } from "../outcome.js";
+import type { Inspection, Unsigned } from "../scheme.js";
 import { signatureProblem } from "../signature.js";
 import type { DeadlineCall } from "../store.js";
 import type { DeliveryState } from "./delivery-state.js";
-import { attemptWithin, follow } from "./drive.js";
+import { attemptWithin, follow, type Next } from "./drive.js";
 import { endWith, type Ending, type StepResult } from "./ending.js";
 import { headerLookup } from "./header-lookup.js";
 
@@ -19,7 +20,11 @@ export function admit(state: DeliveryState): StepResult {
   const { method, headers } = state.delivery;
   const { maxBodyBytes, scheme } = state.config;
   const header = (state.header = headerLookup(headers));
-  if (method !== "POST") return endWith("method_not_allowed");
+  if (method !== "POST") {
+    const { url = "" } = state.delivery;
+    const response = method === "GET" ? scheme?.challenge?.(url, header) : undefined;
+    return follow(state, response, challenged);
+  }
 
   // A body that may be compressed is refused: some frameworks decompress it and some do not, but the signature covers
   // only one of the two forms. Some senders put a character or transfer encoding into this header; it is accepted.
@@ -39,28 +44,65 @@ export function admit(state: DeliveryState): StepResult {
   return problem ? endWith(problem) : takeBody(state, signature.slice(7));
 }
 
-const inspected = (
+function inspected(
   state: DeliveryState,
   { problem, hint, claim }: Inspection<unknown>,
-): StepResult => (problem ? endWith(problem, hint) : takeBody(state, claim));
+): StepResult {
+  const { declaredBytes, config } = state;
+  if (!problem) return takeBody(state, claim);
+  // Without the header, or if it is empty, `declaredBytes` is 0.
+  return problem === "signature_missing" &&
+    declaredBytes > 0 &&
+    declaredBytes <= (config.scheme?.greeting?.maxBytes ?? 0)
+    ? takeBody(state, undefined, greeted, declaredBytes)
+    : endWith(problem, hint);
+}
 
-/** @param claim the claim of the scheme or, without one, the 64 hex digits of the signature */
-function takeBody(state: DeliveryState, claim: unknown): StepResult {
+/**
+ * @param claim the claim of the scheme or, without one, the 64 hex digits of the signature
+ * @param limit the largest body, in bytes
+ */
+function takeBody(
+  state: DeliveryState,
+  claim: unknown,
+  next: Next<unknown> = readBody,
+  limit: number = state.config.maxBodyBytes,
+): StepResult {
   state.signature = claim;
+  state.limitBytes = limit;
   return (
-    state.limit() ??
-    attemptWithin(state, state.config.bodyTimeoutMs, "body", bodyOf, readBody, failed)
+    state.limit() ?? attemptWithin(state, state.config.bodyTimeoutMs, "body", bodyOf, next, failed)
   );
 }
 
-const bodyOf = ({ config, delivery: { body } }: DeliveryState, call: DeadlineCall) =>
-  typeof body === "function" ? body(config.maxBodyBytes, call) : body;
+const bodyOf = ({ limitBytes, delivery: { body } }: DeliveryState, call: DeadlineCall) =>
+  typeof body === "function" ? body(limitBytes, call) : body;
+
+const challenged = (state: DeliveryState, response: Unsigned | undefined) =>
+  endUnsigned(state, "method_not_allowed", response);
+
+const greeted = (state: DeliveryState, bytes: unknown) =>
+  readBody(state, bytes) ??
+  endUnsigned(
+    state,
+    "signature_missing",
+    state.config.scheme?.greeting?.respond(
+      state.bytes,
+      state.config.secret.known().map((secret) => secret.bytes),
+    ),
+  );
+
+/** Ends a request that has no signature: with the response of the scheme, otherwise with `code`. */
+function endUnsigned(state: DeliveryState, code: OutcomeCode, response: Unsigned = {}): Ending {
+  state.reply = response.reply;
+  return endWith(response.reply ? "handshake" : code, response.hint);
+}
 
 function readBody(state: DeliveryState, bytes: unknown): Ending | undefined {
-  const { config, declaredBytes } = state;
+  const { limitBytes, declaredBytes } = state;
   if (!isBytes(bytes)) return unavailable(state, "the body is not a Uint8Array");
   const { length } = bytes;
-  if (length > config.maxBodyBytes) return endWith("body_too_large");
+  if (length > limitBytes) return endWith("body_too_large");
   if (length < declaredBytes) {
     return unavailable(state, `the body was cut to ${length} of ${declaredBytes} bytes`);
   }

@@ -44,6 +44,8 @@ export class DeliveryState {
   header!: HeaderLookup;
   /** The number of bytes in `Content-Length`; NaN if there is no such header. */
   declaredBytes: number = NaN;
+  /** The largest body that is read, in bytes. */
+  limitBytes: number = 0;
   bytes!: Uint8Array;
   /**
    * The value from the headers that `verify` checks: the claim that the scheme's `inspect` returned or, without a

@@ -61,7 +61,7 @@ export const lineTexts: Texts<Exclude<OutcomeCode | Warning, OtherCode>> = {
     "If other requests are refused too, correct this machine's clock. Otherwise, no action is needed.",
   ],
   handshake: [
-    "The sender tested the endpoint with a genuine request.",
+    "The request only set up or tested the endpoint.",
     "The endpoint was registered or changed, or the sender tests it regularly.",
     "No action is needed: the receiver responded without calling a handler.",
   ],
