@@ -329,9 +329,13 @@ export const badAdapters: Readonly<Record<string, Adapter>> = {
     status(200),
   ),
   "sends the reply of a scheme unchanged, and no body with 204": answering(
-    ({ reply }) => reply !== undefined,
+    ({ code, reply }) => code !== "handshake" && reply !== undefined,
     () => answer({ code: "processed", status: 200, receivedAt: 0, warnings: [] }),
   ),
+  "passes the query of a GET request on unchanged": bad({
+    receive: (receiver, delivery) =>
+      receiver.receive({ ...delivery, url: delivery.url?.split("?", 1)[0] }),
+  }),
   "passes a failing delivery on once and leaves retries to the sender": bad({
     async receive(receiver, delivery) {
       let bytes: ReturnType<BodyReader> | undefined;

@@ -47,6 +47,7 @@ export function mounted(
       await runMiddleware[bodyMiddleware](request);
       const delivery = {
         method: request.method ?? "",
+        url: request.url,
         headers: (name: string) => adapter.header(request, name),
         body: (limit: number) => adapter.read(request, limit),
         fix: "let nothing read the request first",

@@ -52,10 +52,10 @@ export interface Scheme<Claim = any> {
    * Responds to a GET request with which the sender verifies the endpoint. Default: a GET request ends as
    * `method_not_allowed`.
    *
-   * @param url the `url` of the delivery: a path with its query, or a whole URL. `""` if the adapter passes none
+   * @param url the `url` of the delivery: a path with its query, or a whole URL
    */
   readonly challenge?:
-    ((url: string, header: HeaderLookup) => MaybePromise<Unsigned | undefined>) | undefined;
+    ((url: string | undefined, header: HeaderLookup) => Unsigned | undefined) | undefined;
 
   /** Recognizes an unsigned POST request that only sets up the endpoint. Default: it ends as `signature_missing`. */
   readonly greeting?: Greeting | undefined;
@@ -107,8 +107,8 @@ export type SchemeFor<Event extends { readonly type: string }, Claim = unknown> 
 /** Recognizes the unsigned request with which a sender sets up an endpoint. */
 export interface Greeting {
   /**
-   * The largest body in bytes, 1 … 1,024. Requests without `Content-Length`, with a longer body or with the header of a
-   * signature are not passed to `respond`.
+   * The largest `Content-Length`, 1 … 1,024. Requests with a longer body, without `Content-Length`, or with a signature
+   * are refused before their body is read.
    */
   readonly maxBytes: number;
   /**
@@ -117,17 +117,19 @@ export interface Greeting {
    * @param keys the keys of the receiver, as `keyBytes` returned them. Empty if `secret` is a function that has not been
    *   called yet
    */
-  readonly respond: (bytes: Uint8Array, keys: readonly Uint8Array[]) => Unsigned | undefined;
+  readonly respond: (
+    bytes: Uint8Array,
+    keys: readonly { readonly bytes: Uint8Array }[],
+  ) => Unsigned | undefined;
 }
 
-/**
- * The response to a request without a signature. No handler runs, and nothing is stored. With a `reply`, the request
- * ends as `handshake`; otherwise as it does without a scheme.
- */
+/** The result for a request without a signature. No handler runs, and nothing is stored. */
 export interface Unsigned {
-  /** Replaces parts of the response. */
+  /** The code of the outcome: `handshake` for a request that the sender sends. */
+  readonly code: "handshake" | "method_not_allowed" | "signature_missing";
+  /** Replaces parts of the response, if its status is 200. */
   readonly reply?: Partial<Answer> | undefined;
-  /** The description for the log. That of a `handshake` is logged only once by each receiver. */
+  /** The description for the log. With `handshake`, each receiver logs only its first one. */
   readonly hint?: string | undefined;
 }
 
@@ -182,7 +184,7 @@ export interface Identified {
    * from the time at which it arrived.
    */
   readonly code?: "handshake" | "signature_stale" | undefined;
-  /** Describes `code` for the log. */
+  /** Describes `code` for the log. With `handshake`, each receiver logs only the first description. */
   readonly hint?: string | undefined;
   /** The delivery id. Without one, the delivery ends as `delivery_id_missing`. */
   readonly deliveryId?: string | undefined;

@@ -17,6 +17,8 @@ export type SentHeaders = Readonly<Record<string, string | readonly string[] | u
 
 export interface Sending {
   readonly method?: string;
+  /** The query of the URL, with its question mark. Default: none. */
+  readonly query?: string;
   readonly headers?: SentHeaders;
   readonly body?: Uint8Array;
   /**
@@ -119,7 +121,8 @@ export class HttpSender {
   }
 
   /** Creates a request without sending anything. */
-  open({ method = "POST", headers = {}, body, chunkBytes, agent }: Sending): http.ClientRequest {
+  open(sending: Sending): http.ClientRequest {
+    const { method = "POST", query = "", headers = {}, body, chunkBytes, agent } = sending;
     const { host, protocol } = new URL(this.#url);
     const { request } = protocol === "https:" ? https : http;
     const length = body && !chunkBytes ? { "content-length": String(body.length) } : {};
@@ -130,7 +133,7 @@ export class HttpSender {
       [value ?? []].flat().flatMap((item) => [name, item]),
     );
     // Passes a list, because Node sends a list of headers unchanged, even repeated names.
-    return request(this.#url, {
+    return request(this.#url + query, {
       method,
       agent: agent ?? false,
       headers: lines,

@@ -85,7 +85,7 @@ export function createLog(
   const ignoredTypes = new Set<string>();
   let hasVerified = false;
   let firstSubscription: string | undefined;
-  let isGreeted = false;
+  let greetings = 0;
 
   function ignored(type: string, facts: SomeFacts): void {
     if (ignoredTypes.has(type)) return;
@@ -108,12 +108,8 @@ export function createLog(
         print(code, undefined, () => ({ level: "info", facts }));
       }
       const level = levels[code] ?? (hint && "info");
-      if (!level) return;
-      // Anyone can send the unsigned request that this text describes.
-      if (code === "handshake" && hint) {
-        if (isGreeted) return;
-        isGreeted = true;
-      }
+      // Anyone can send the request that the description of a handshake describes.
+      if (!level || (code === "handshake" && hint && greetings++)) return;
       const { type = "" } = facts;
       if (code === "ignored") return ignored(type, facts);
       // At most one line per key and minute is printed. Lines whose hints may vary use only their code as the key:

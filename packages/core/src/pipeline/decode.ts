@@ -3,6 +3,7 @@ import { isObject } from "../lib/is-object.js";
 import { isPromise } from "../lib/maybe-promise.js";
 import { isFilled } from "../lib/text.js";
 import type { SignedBody } from "../delivery.js";
+import type { OutcomeCode } from "../outcome.js";
 import type { Identified } from "../scheme.js";
 import { setDeliveryId } from "./delivery-id.js";
 import type { DeliveryState } from "./delivery-state.js";
@@ -28,7 +29,10 @@ export function decode(state: DeliveryState): StepResult {
   );
 }
 
-function identified(state: DeliveryState, found: Identified): StepResult {
+type Found = Omit<Identified, "code"> & { readonly code?: OutcomeCode | undefined };
+
+/** Ends or continues a delivery as its scheme has determined. */
+export function identified(state: DeliveryState, found: Found): StepResult {
   const { code, hint, deliveryId, body, reply, source } = found;
   state.reply = reply;
   if (source) state.context.source = source;

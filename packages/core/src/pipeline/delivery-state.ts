@@ -43,9 +43,7 @@ export class DeliveryState {
   // Set by `admit` or `restore`.
   header!: HeaderLookup;
   /** The number of bytes in `Content-Length`; NaN if there is no such header. */
-  declaredBytes: number = NaN;
-  /** The largest body that is read, in bytes. */
-  limitBytes: number = 0;
+  declaredBytes!: number;
   bytes!: Uint8Array;
   /**
    * The value from the headers that `verify` checks: the claim that the scheme's `inspect` returned or, without a

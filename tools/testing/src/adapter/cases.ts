@@ -4,6 +4,7 @@ import { sign } from "@svc-webhooks/core";
 import { headerNames } from "@svc-webhooks/core/adapter";
 import type { BodyMiddleware } from "./body-middleware.js";
 import {
+  challengeParameter,
   contractBodyLimit,
   contractReplies,
   contractSecret,
@@ -565,6 +566,16 @@ const dispatchAndResponses: readonly AdapterCase[] = [
         },
         { status: 200, ...expected, cache: undefined },
       );
+    },
+  },
+  {
+    title: "passes the query of a GET request on unchanged",
+    async run(probe) {
+      const { status, body } = await probe.send({
+        method: "GET",
+        query: `?a=1&${challengeParameter}=a%26b%20%E2%82%AC%2F`,
+      });
+      deepEqual({ status, body }, { status: 200, body: "a&b €/" });
     },
   },
   {

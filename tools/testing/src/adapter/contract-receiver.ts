@@ -56,6 +56,9 @@ export const contractReplies: Readonly<
   },
 };
 
+/** The parameter of a GET request's query that the receiver returns, as a scheme would. */
+export const challengeParameter = "contract.challenge";
+
 const handlerTimeoutMs = 100;
 
 const refusing: StandardSchemaV1 = {
@@ -135,13 +138,14 @@ export function contractReceiver(): Receiver {
   const hurried = createReceiver({ ...options, store: memoryStore(), bodyTimeoutMs: 100 });
 
   const receive: Receiver["receive"] = async (delivery, callOptions) => {
+    const challenge = challengeOf(delivery);
+    if (challenge !== null) return invented("handshake", { body: challenge });
     const list = headerOf(delivery, memoryHeader) as keyof ContractMemory | undefined;
     const isHurried = headerOf(delivery, hurryHeader) !== undefined;
     if (!list)
       return replied(await (isHurried ? hurried : receiver).receive(delivery, callOptions));
-    const code = JSON.stringify(memory[list].splice(0));
-    // Returns the list as the code of an invented outcome, because every adapter sends the code to the client.
-    return { code, status: 200, receivedAt: 0, warnings: [] } as unknown as Outcome;
+    // Returns the list as the code, because every adapter sends the code to the client.
+    return invented(JSON.stringify(memory[list].splice(0)));
   };
 
   return {
@@ -153,6 +157,12 @@ export function contractReceiver(): Receiver {
     },
   };
 }
+
+const invented = (code: string, reply?: Partial<Answer>) =>
+  ({ code, status: 200, receivedAt: 0, warnings: [], reply }) as unknown as Outcome;
+
+const challengeOf = ({ method, url = "" }: Delivery) =>
+  method === "GET" ? new URLSearchParams(url.split("?")[1]).get(challengeParameter) : null;
 
 function replied(outcome: Outcome): Outcome {
   const reply = (contractReplies as Readonly<Record<string, Partial<Answer>>>)[outcome.type ?? ""];
