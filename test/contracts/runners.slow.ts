@@ -29,7 +29,7 @@ const inBun = new RegExp(`${passed} pass\n +${skipped} skip\n +0 fail`);
 test.each([
   { runner: "node:test", command: node, env: {}, counts: inNode },
   { runner: "node:test over TLS", command: node, env: tls(), counts: inNode },
-  { runner: "Bun", command: [bun, "test", file], env: {}, counts: inBun },
+  { runner: "Bun", command: [bun, "test", "--timeout", "600000", file], env: {}, counts: inBun },
 ])("the contract of receivers runs in $runner", async ({ command, env, counts }) => {
   const [program = "", ...args] = command;
   const { exitCode, stdout, stderr } = await run(program, args, { cwd: root, env });
