@@ -20,7 +20,11 @@ beforeAll(async () => {
   symlinkSync(join(root, "node_modules/vitest"), vitest, "junction");
   if (!isFull) return;
   // Jest resolves packages itself, and runs CommonJS.
-  const config = { testEnvironment: "node", testMatch: ["**/runner.test.cjs"] };
+  const config = {
+    testEnvironment: "node",
+    testMatch: ["**/runner.test.cjs"],
+    testTimeout: 300_000,
+  };
   writeFileSync(join(folder, "jest.config.json"), JSON.stringify(config));
   writeFileSync(join(jest, "package.json"), '{ "private": true }');
   const install = ["install", "--no-audit", "--no-fund", "--no-package-lock", "jest@30"];

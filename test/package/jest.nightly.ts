@@ -9,7 +9,7 @@ import { tarballsOf } from "@svc-webhooks/kit/tarballs";
 import { receiverContract } from "@svc-webhooks/testing/receiver";
 import { casesOf } from "../contracts/contract-cases.js";
 
-// This is NestJS's template, as `nest new` writes it: Jest runs ts-jest's CommonJS.
+// This is NestJS's template, as `nest new` writes it, with a longer time limit: Jest runs ts-jest's CommonJS.
 const manifest = {
   private: true,
   jest: {
@@ -20,6 +20,7 @@ const manifest = {
     collectCoverageFrom: ["**/*.(t|j)s"],
     coverageDirectory: "../coverage",
     testEnvironment: "node",
+    testTimeout: 300_000,
   },
 };
 
