@@ -38,7 +38,7 @@ export async function nestListener(
     Object.assign(app.get<object>(receiverToken(name)), { receive: contractReceiver().receive });
   }
   app.use((request: IncomingMessage, response: ServerResponse, next: () => void) => {
-    const name = request.url?.split("/").at(-1) as BodyMiddleware;
+    const name = request.url?.split("?")[0]?.split("/").at(-1) as BodyMiddleware;
     return middlewares[name](request, response, next);
   });
   await app.init();

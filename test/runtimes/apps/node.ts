@@ -36,7 +36,7 @@ function nodeListener(): RequestListener {
     bodyMiddlewares.map((middleware) => [middleware, webhooks(contractReceiver())]),
   );
   return async (request, response) => {
-    const middleware = request.url?.split("/").at(-1) as BodyMiddleware;
+    const middleware = request.url?.split("?")[0]?.split("/").at(-1) as BodyMiddleware;
     await plain[middleware](request, response, () => handlers.get(middleware)?.(request, response));
   };
 }
