@@ -241,17 +241,23 @@ describe("a CommonJS project that has installed the tarballs", () => {
     expect(missing.exitCode).toBe(1);
   });
 
-  test.each(["sandbox", "listen", "replay", "sign", "verify", "doctor", "trigger", "events list"])(
-    "runs the command line: %s",
-    async (name) => {
-      const program = join(consumer, "node_modules/@svc-webhooks/cli/bin/svc-webhooks.js");
-      const { exitCode, stdout, stderr } = await node([program, ...name.split(" "), "--help"], {
-        cwd: consumer,
-      });
-      expect([exitCode, stderr]).toEqual([0, ""]);
-      expect(stdout).toMatch(`Usage: svc-webhooks ${name} `);
-    },
-  );
+  test.each([
+    "sandbox",
+    "listen",
+    "replay",
+    "sign",
+    "verify",
+    "doctor",
+    "service trigger",
+    "service events list",
+  ])("runs the command line: %s", async (name) => {
+    const program = join(consumer, "node_modules/@svc-webhooks/cli/bin/svc-webhooks.js");
+    const { exitCode, stdout, stderr } = await node([program, ...name.split(" "), "--help"], {
+      cwd: consumer,
+    });
+    expect([exitCode, stderr]).toEqual([0, ""]);
+    expect(stdout).toMatch(`Usage: svc-webhooks ${name} `);
+  });
 
   test("recognizes the errors and the unnamed stores of the other copy of the core", async () => {
     const { exitCode, stdout, stderr } = await node(["two-copies.mjs"], { cwd: consumer });

@@ -85,7 +85,7 @@ export interface Command<Specs extends OptionSpecs = OptionSpecs> {
 
 /** An entry in the list of commands. */
 export interface CommandEntry {
-  /** The command's name: one or two words. */
+  /** The command's name: up to three words. */
   readonly name: string;
   readonly summary: string;
   /** Imports the command and its dependencies, so that they are loaded only when needed. */

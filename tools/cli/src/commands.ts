@@ -8,34 +8,9 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./commands/dev.js")).dev,
   },
   {
-    name: "sandbox",
-    summary: "Simulate the whole service on this machine",
-    load: async () => (await import("./commands/sandbox.js")).sandbox,
-  },
-  {
     name: "listen",
     summary: "Receive, verify, print, save and forward deliveries",
     load: async () => (await import("./commands/listen.js")).listen,
-  },
-  {
-    name: "replay",
-    summary: "Send saved deliveries again, byte for byte",
-    load: async () => (await import("./commands/replay.js")).replay,
-  },
-  {
-    name: "redact",
-    summary: "Make fixtures from saved deliveries, without personal data or secrets",
-    load: async () => (await import("./commands/redact.js")).redact,
-  },
-  {
-    name: "drift",
-    summary: "Compare saved deliveries with your event schemas",
-    load: async () => (await import("./commands/drift.js")).drift,
-  },
-  {
-    name: "sign",
-    summary: "Print the signature of a body",
-    load: async () => (await import("./commands/sign.js")).sign,
   },
   {
     name: "verify",
@@ -48,6 +23,31 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./commands/doctor.js")).doctor,
   },
   {
+    name: "replay",
+    summary: "Send saved deliveries again, byte for byte",
+    load: async () => (await import("./commands/replay.js")).replay,
+  },
+  {
+    name: "sandbox",
+    summary: "Simulate the whole service on this machine",
+    load: async () => (await import("./commands/sandbox.js")).sandbox,
+  },
+  {
+    name: "sign",
+    summary: "Print the signature of a body",
+    load: async () => (await import("./commands/sign.js")).sign,
+  },
+  {
+    name: "redact",
+    summary: "Make fixtures from saved deliveries, without personal data or secrets",
+    load: async () => (await import("./commands/redact.js")).redact,
+  },
+  {
+    name: "drift",
+    summary: "Compare saved deliveries with your event schemas",
+    load: async () => (await import("./commands/drift.js")).drift,
+  },
+  {
     name: "conformance",
     summary: "Test a receiver in any language against the receiver contract",
     load: async () => (await import("./commands/conformance.js")).conformance,
@@ -58,77 +58,77 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./commands/crash-test.js")).crashTest,
   },
   {
-    name: "trigger",
+    name: "service trigger",
     summary: "Trigger an event by sending an email or verifying a domain",
     load: async () => (await import("./commands/trigger.js")).trigger,
   },
   {
-    name: "emails send",
+    name: "service emails send",
     summary: "Send an email",
     load: async () => (await import("./commands/emails-send.js")).emailsSend,
   },
   {
-    name: "sends get",
+    name: "service sends get",
     summary: "Print the status of a send",
     load: async () => (await import("./commands/sends-get.js")).sendsGet,
   },
   {
-    name: "domains add",
+    name: "service domains add",
     summary: "Add a sending domain",
     load: async () => (await import("./commands/domains.js")).domainsAdd,
   },
   {
-    name: "domains list",
+    name: "service domains list",
     summary: "List the sending domains of the sandbox",
     load: async () => (await import("./commands/domains.js")).domainsList,
   },
   {
-    name: "domains verify",
+    name: "service domains verify",
     summary: "Verify a sending domain",
     load: async () => (await import("./commands/domains.js")).domainsVerify,
   },
   {
-    name: "endpoints create",
+    name: "service endpoints create",
     summary: "Register a webhook endpoint",
     load: async () => (await import("./commands/endpoints.js")).endpointsCreate,
   },
   {
-    name: "endpoints list",
+    name: "service endpoints list",
     summary: "List the webhook endpoints of the sandbox",
     load: async () => (await import("./commands/endpoints.js")).endpointsList,
   },
   {
-    name: "endpoints rotate-secret",
+    name: "service endpoints rotate-secret",
     summary: "Replace the signing secret of an endpoint",
     load: async () => (await import("./commands/endpoints.js")).endpointsRotateSecret,
   },
   {
-    name: "endpoints archive",
+    name: "service endpoints archive",
     summary: "Archive an endpoint",
     load: async () => (await import("./commands/endpoints.js")).endpointsArchive,
   },
   {
-    name: "events list",
+    name: "service events list",
     summary: "List deliveries",
     load: async () => (await import("./commands/events-list.js")).eventsList,
   },
   {
-    name: "events get",
+    name: "service events get",
     summary: "Print a delivery and its attempts",
     load: async () => (await import("./commands/events.js")).eventsGet,
   },
   {
-    name: "events redeliver",
+    name: "service events redeliver",
     summary: "Redeliver a failed delivery",
     load: async () => (await import("./commands/events.js")).eventsRedeliver,
   },
   {
-    name: "events redeliver-failed",
+    name: "service events redeliver-failed",
     summary: "Redeliver all failed deliveries to an endpoint",
     load: async () => (await import("./commands/events.js")).eventsRedeliverFailed,
   },
   {
-    name: "event-types list",
+    name: "service event-types list",
     summary: "List the event types",
     load: async () => (await import("./commands/event-types-list.js")).eventTypesList,
   },
@@ -183,3 +183,21 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./commands/completions.js")).completions(commands),
   },
 ];
+
+const service = {
+  name: "service",
+  summary: "Call the service: emails, domains, endpoints and deliveries",
+};
+
+/** Returns the name of a command without the word `service`. This is also its old name, an alias until 0.1.0. */
+export const withoutService = (name: string): string => name.replace(/^service /, "");
+
+/** The list of `--help`: an entry for each command, but only one for all commands of `service`. */
+export const listed: readonly Pick<CommandEntry, "name" | "summary">[] = Array.from(
+  new Map(
+    commands.map((entry) => {
+      const { name, summary } = entry.name.startsWith("service ") ? service : entry;
+      return [name, { name, summary }];
+    }),
+  ).values(),
+);

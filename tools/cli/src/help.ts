@@ -71,10 +71,10 @@ export function helpOf(
 /**
  * Returns the help text that lists `commands`.
  *
- * @param group the first word of the commands, if they are the subcommands of one group
+ * @param group the first words of the commands, if they are the subcommands of one group
  */
 export function overview(
-  commands: readonly CommandEntry[],
+  commands: readonly Pick<CommandEntry, "name" | "summary">[],
   output: Pick<Output, "columns">,
   group?: string,
 ): string {

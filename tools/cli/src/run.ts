@@ -1,11 +1,11 @@
 import { readArguments } from "./arguments.js";
 import type { CommandEntry, Process } from "./command.js";
-import { commands } from "./commands.js";
+import { commands, listed, withoutService } from "./commands.js";
 import { Failure, messageOf, UsageError } from "./errors.js";
 import { helpOf, overview } from "./help.js";
 import { conceal } from "./lib/mask.js";
 import { importedModules } from "./lib/module.js";
-import { didYouMean, meant } from "./lib/did-you-mean.js";
+import { meant } from "./lib/did-you-mean.js";
 import { writeJson, writeLines } from "./lib/terminal/output.js";
 import { paintFor } from "./paint.js";
 import { version } from "./version.js";
@@ -45,12 +45,17 @@ export function reportEnded(words: readonly string[], process: Pick<Process, "st
   return 2;
 }
 
-/** Rewrites `help sign` to `sign --help`, and `version` or `-v` to `--version`. */
+/** Rewrites `help sign` to `sign --help`, `version` or `-v` to `--version`, and old names to those after `service`. */
 function asOptions(words: readonly string[]): readonly string[] {
   const [first = "", ...rest] = words;
-  if (first === "help") return [...rest, "--help"];
-  return first === "version" || first === "-v" ? ["--version"] : words;
+  if (first === "help") return asOptions([...rest, "--help"]);
+  if (first === "version" || first === "-v") return ["--version"];
+  return isCommand(first) || !isCommand("service", first) ? words : ["service", ...words];
 }
+
+/** Returns whether the words are a command's name or its beginning. */
+const isCommand = (...words: readonly string[]) =>
+  commands.some(({ name }) => `${name} `.startsWith(`${words.join(" ")} `));
 
 /** Returns the arguments before `--`, or all if there is no `--`. Arguments after it are not options. */
 function ownOf(args: readonly string[]): readonly string[] {
@@ -68,13 +73,13 @@ async function dispatch(
 ): Promise<0 | 1 | 2 | 3> {
   const { stdout, stderr } = process;
   if (!entry) {
-    const [first, second] = args;
-    const group = groupOf(first);
-    if (isHelp(first)) stdout.write(overview(commands, stdout));
-    else if (first !== undefined && group.length > 0 && isHelp(second))
-      stdout.write(overview(group, stdout, first));
+    const [first] = args;
+    const { words, group } = groupOf(args);
+    if (isHelp(first)) stdout.write(overview(listed, stdout));
+    else if (group.length > 0 && isHelp(args[words.length]))
+      stdout.write(overview(group, stdout, words.join(" ")));
     else if (first === "--version") stdout.write(`${version()}\n`);
-    else if (first === undefined) stderr.write(overview(commands, stderr));
+    else if (first === undefined) stderr.write(overview(listed, stderr));
     else throw unknownCommand(args);
     return first === undefined ? 2 : 0;
   }
@@ -98,8 +103,15 @@ async function dispatch(
 
 const isHelp = (arg: string | undefined) => arg === "--help" || arg === "-h";
 
-/** Returns the two-word commands that start with this word. */
-const groupOf = (word = "") => commands.filter(({ name }) => name.startsWith(`${word} `));
+/** Returns the first words of the arguments with which commands start, as many as possible, and these commands. */
+function groupOf(args: readonly string[]) {
+  for (const count of [2, 1]) {
+    const words = args.slice(0, count);
+    const group = commands.filter(({ name }) => name.startsWith(`${words.join(" ")} `));
+    if (group.length > 0) return { words, group };
+  }
+  return { words: [], group: [] };
+}
 
 const anyOf = new Intl.ListFormat("en", { type: "disjunction" });
 
@@ -110,20 +122,31 @@ function unknownCommand(args: readonly string[]): UsageError {
       "The first argument is an option, not a command.",
       "Put options after the command. svc-webhooks --help lists all commands.",
     );
-  const group = groupOf(first);
-  const two = `${first} ${second}`;
-  if (group.length > 0) {
-    const words = group.map((entry) => entry.name.slice(first.length + 1));
-    const missing = `\`${first}\` needs a subcommand: ${anyOf.format(words)}.`;
-    if (second === "") return new UsageError(missing, `svc-webhooks ${first} --help lists them.`);
-    const near = meant(second, words);
-    const hint = near === undefined ? missing : `Did you mean \`${first} ${near}\`?`;
-    return new UsageError(`The command ${two} does not exist.`, hint);
-  }
-  const names = commands.map((entry) => entry.name);
-  const near = didYouMean(two, names) || didYouMean(first, names);
-  const hint = `${near}svc-webhooks --help lists all commands.`;
+  const { words, group } = groupOf(args);
+  if (group.length > 0) return unknownSubcommand(args, words.join(" "), group);
+  const known = [...commands, ...listed].map(({ name }) => [withoutService(name), name] as const);
+  const names = new Map(known);
+  const short = Array.from(names.keys());
+  const near = names.get(meant(`${first} ${second}`, short) ?? meant(first, short) ?? "");
+  const question = near === undefined ? "" : `Did you mean ${near}? `;
+  const hint = `${question}svc-webhooks --help lists all commands.`;
   return new UsageError(`The command ${first} does not exist.`, hint);
+}
+
+/** Returns the error for arguments that start with the words of a group, but with no command of it. */
+function unknownSubcommand(
+  args: readonly string[],
+  group: string,
+  entries: readonly CommandEntry[],
+): UsageError {
+  const names = entries.map((entry) => entry.name.slice(group.length + 1));
+  const [first = "", second = ""] = args.slice(group.split(" ").length);
+  const missing = `\`${group}\` needs a subcommand: ${anyOf.format(names)}.`;
+  if (first === "") return new UsageError(missing, `svc-webhooks ${group} --help lists them.`);
+  const ofTwoWords = names.filter((name) => name.includes(" "));
+  const near = meant(`${first} ${second}`, ofTwoWords) ?? meant(first, names);
+  const hint = near === undefined ? missing : `Did you mean \`${group} ${near}\`?`;
+  return new UsageError(`The command ${group} ${first} does not exist.`, hint);
 }
 
 /** Reports an error. Resolves to the exit code. */

@@ -28,11 +28,11 @@ const rebinding = (names: readonly string[]) => `
 `;
 
 test.each([
-  ["rebind.example", "event-types list", "svc_key"],
-  ["rebind.example", "event-types list", ""],
-  ["api.localhost", "event-types list", "svc_key"],
-  ["rebind.example", "trigger email.sent", "svc_key"],
-  ["rebind.example", "endpoints archive we_1", "svc_key"],
+  ["rebind.example", "service event-types list", "svc_key"],
+  ["rebind.example", "service event-types list", ""],
+  ["api.localhost", "service event-types list", "svc_key"],
+  ["rebind.example", "service trigger email.sent", "svc_key"],
+  ["rebind.example", "service endpoints archive we_1", "svc_key"],
 ])(
   "a service whose name %s leads elsewhere after it was checked gets no request: %s, key %j",
   async (host, words, SVC_API_KEY) => {

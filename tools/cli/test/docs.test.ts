@@ -7,7 +7,7 @@ import { format, resolveConfig } from "prettier";
 import { testPosix } from "@svc-webhooks/kit/systems";
 import { senders } from "@svc-webhooks/schemes/senders";
 import { expect, test } from "vitest";
-import { commands } from "../src/commands.js";
+import { commands, listed, withoutService } from "../src/commands.js";
 import { cli, newFile, secret } from "./support.js";
 
 // To update the pages, run `npx vitest run tools/cli/test/docs.test.ts -u`.
@@ -20,10 +20,39 @@ async function formatted(path: string, text: string): Promise<readonly [string, 
   return [await format(text, { ...options, filepath: file }), file];
 }
 
-test.each(commands)("docs/cli has the help of $name", async ({ name }) => {
-  const { stdout } = await cli([...name.split(" "), "--help"]);
-  const page = `# svc-webhooks ${name}\n\n\`\`\`text\n${stdout}\`\`\`\n\n[All commands](../cli.md)\n`;
+const helpOf = async (name: string) => (await cli([...name.split(" "), "--help"])).stdout;
+
+const own = commands.filter(({ name }) => !name.startsWith("service "));
+
+test.each(own)("docs/cli has the help of $name", async ({ name }) => {
+  const page = `# svc-webhooks ${name}\n\n\`\`\`text\n${await helpOf(name)}\`\`\`\n\n[All commands](../cli.md)\n`;
   const [written, file] = await formatted(`docs/cli/${fileOf(name)}`, page);
+  await expect(written).toMatchFileSnapshot(file);
+});
+
+const fenced = (text: string) => `\n\`\`\`text\n${text}\`\`\`\n`;
+const option = /^ {2}-.*\n(?: {4,}.*\n)*/gm;
+const wordsOf = (text: string) => text.replaceAll(/\s+/g, " ");
+
+test("docs/cli/service.md has the help of the commands of the service", async () => {
+  const shortest = await helpOf("service event-types list");
+  const common = shortest.match(option) ?? [];
+  const words = new Set(common.map(wordsOf));
+  const sections = commands
+    .filter((command) => !own.includes(command))
+    .map(async ({ name }) => {
+      const help = (await helpOf(name))
+        .replaceAll(option, (entry) => (words.has(wordsOf(entry)) ? "" : entry))
+        .replace(/Options:\n\n|\nExit codes:.*\n/g, "");
+      return `\n## ${withoutService(name)}\n${fenced(help)}`;
+    });
+  const page = readFileSync(join(root, "docs/cli/service.md"), "utf8");
+  const [intro = ""] = page.split(/^```text\n/m);
+  const text = [`${intro.trim()}\n`, fenced(common.join("")), ...(await Promise.all(sections))];
+  const [written, file] = await formatted(
+    "docs/cli/service.md",
+    `${text.join("")}\n[All commands](../cli.md)\n`,
+  );
   await expect(written).toMatchFileSnapshot(file);
 });
 
@@ -31,7 +60,7 @@ test.each([
   ["docs/cli.md", "cli/"],
   ["tools/cli/README.md", "https://github.com/svc-webhooks/svc-webhooks/blob/main/docs/cli/"],
 ])("%s lists all commands", async (page, folder) => {
-  const rows = commands.map(
+  const rows = listed.map(
     ({ name, summary }) => `| [\`${name}\`](${folder}${fileOf(name)}) | ${summary} |\n`,
   );
   const table = `| command | what it does |\n| --- | --- |\n${rows.join("")}`;

@@ -19,7 +19,7 @@ const readers: readonly (readonly [string, readonly string[], RegExp])[] = [
   ["a secret", ["sign", "--secret-file"], /larger than 64 KiB/],
   [
     "an API key",
-    ["event-types", "list", "--base-url", nowhere, "--api-key-file"],
+    ["service", "event-types", "list", "--base-url", nowhere, "--api-key-file"],
     /larger than 64 KiB/,
   ],
   ["a body", ["sign", "--secret-env=SECRET", "--body"], /larger than 64 MiB/],

@@ -80,24 +80,24 @@ test("JSON does nothing to a terminal", async () => {
 describe("a response without what the interface does not show", () => {
   const endpoint = { webhook_endpoint_id: "we_1", status: "active" };
   test.each([
-    ["endpoints rotate-secret we_1", { secret: "whsec_new" }, "whsec_new"],
+    ["service endpoints rotate-secret we_1", { secret: "whsec_new" }, "whsec_new"],
     [
-      "endpoints create --url x --event y",
+      "service endpoints create --url x --event y",
       { webhook_endpoint: endpoint, secret: "whsec_new" },
       "whsec_new",
     ],
-    ["event-types list", ["email.sent"], "email.sent"],
-    ["event-types list", { data: [{ type: "email.sent" }] }, "email.sent"],
-    ["events list", [{ event_id: "evt_1" }], "evt_1"],
-    ["sends get send_1", { send_id: "send_1", status: "sent", recipients: {} }, "send_1"],
+    ["service event-types list", ["email.sent"], "email.sent"],
+    ["service event-types list", { data: [{ type: "email.sent" }] }, "email.sent"],
+    ["service events list", [{ event_id: "evt_1" }], "evt_1"],
+    ["service sends get send_1", { send_id: "send_1", status: "sent", recipients: {} }, "send_1"],
   ])("is shown by %s", async (words, body, shown) => {
     const { code, stdout, stderr } = await cli(words.split(" "), { env: await service(body) });
     expect([code, stderr]).toEqual([0, ""]);
     expect(stdout).toContain(shown);
   });
 
-  test("is a failure of emails send if it has no id", async () => {
-    const words = "emails send --from a --to b --subject c --text d";
+  test("is a failure of service emails send if it has no id", async () => {
+    const words = "service emails send --from a --to b --subject c --text d";
     const { code, stdout } = await cli(words.split(" "), { env: await service({}) });
     expect([code, stdout]).toEqual([1, ""]);
   });
@@ -105,8 +105,8 @@ describe("a response without what the interface does not show", () => {
 
 describe("a new secret that is not one is not printed", () => {
   const webhook_endpoint = { webhook_endpoint_id: "we_1", status: "active" };
-  const rotate = "endpoints rotate-secret we_1";
-  const create = "endpoints create --url x --event y";
+  const rotate = "service endpoints rotate-secret we_1";
+  const create = "service endpoints create --url x --event y";
   const register = "listen --port=0";
   const develop = "dev --to=http://127.0.0.1:9/ -- node";
   const messages = {
@@ -114,7 +114,7 @@ describe("a new secret that is not one is not printed", () => {
     [create]: /The endpoint we_1 was registered\. .+ rotate-secret we_1/,
     [register]: /we_1 was archived\. [^]+The endpoint we_1 was registered\. .+--secret-env/,
     [develop]:
-      /The endpoint we_1 was registered\. Archive it with svc-webhooks endpoints archive we_1, /,
+      /The endpoint we_1 was registered\. Archive it with svc-webhooks service endpoints archive we_1, /,
   };
 
   test.each<[keyof typeof messages, string, unknown]>([

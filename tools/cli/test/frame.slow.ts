@@ -34,11 +34,23 @@ describe("wrong usage prints one line with the fix, and exits with 2", () => {
     [
       "two misspelt words",
       ["event", "lst"],
-      /command event does not exist\. Did you mean events list\?/,
+      /command event does not exist\. Did you mean service events list\?/,
     ],
-    ["half a command", ["send"], /Did you mean emails send\?/],
-    ["words in another order", ["sned", "email"], /Did you mean emails send\?/],
-    ["words that resemble one command", ["list", "events"], /Did you mean events list\?/],
+    ["half a command", ["send"], /Did you mean service emails send\?/],
+    ["words in another order", ["sned", "email"], /Did you mean service emails send\?/],
+    ["words that resemble one command", ["list", "events"], /Did you mean service events list\?/],
+    ["a misspelt group", ["serivce", "events"], /Did you mean service\?/],
+    [
+      "misspelt words of a group",
+      ["service", "evnts", "lst"],
+      /service evnts does not exist\. Did you mean `service events list`\?/,
+    ],
+    [
+      "a misspelt word of a group",
+      ["service", "triger", "email.sent"],
+      /Did you mean `service trigger`\?/,
+    ],
+    ["a part of a group", ["service", "sends"], /`service sends` needs a subcommand: get\./],
     ["an option in place of a command", ["--verbose"], /Put options after the command\./],
     [
       "a misspelt option",
@@ -52,12 +64,12 @@ describe("wrong usage prints one line with the fix, and exits with 2", () => {
     ],
     [
       "a misspelt value",
-      ["events", "list", "--status", "faild"],
+      ["service", "events", "list", "--status", "faild"],
       /--status cannot be faild\. Did you mean failed\? Use pending, .* or failed\./,
     ],
     [
       "a misspelt argument",
-      ["trigger", "emial.sent"],
+      ["service", "trigger", "emial.sent"],
       /<event_type> cannot be emial\.sent\. Did you mean email\.sent\? Use /,
     ],
     ["an option without its value", ["sign", "--secret-env"], /--secret-env/],
@@ -92,7 +104,7 @@ describe("wrong usage prints one line with the fix, and exits with 2", () => {
     ["--previous-secret", ["verify", "--signature", "x", "--previous-secret", secret]],
     ["the secret in place of a variable's name", ["sign", "--secret-env", secret]],
     ["a part of it", ["sign", "--secret-env", secret.slice(6)]],
-    ["an API key", ["event-types", "list", "--api-key-env", secret.slice(6)]],
+    ["an API key", ["service", "event-types", "list", "--api-key-env", secret.slice(6)]],
     ["the secret as an argument", ["sign", secret]],
     ["the secret as a command", [secret]],
   ])("a secret on the command line is refused and not repeated: %s", async (_what, args) => {
@@ -134,22 +146,51 @@ test.each(["--version", "-v", "version"])("%s prints the version of the package"
 test.each([
   ["help", "--help"],
   ["help sign", "sign --help"],
-  ["help emails send", "emails send --help"],
-  ["help emails", "emails --help"],
+  ["help service emails send", "service emails send --help"],
+  ["help service emails", "service emails --help"],
+  ["help service", "service --help"],
 ])("%s prints what %s prints", async (words, same) => {
   const help = await cli(words.split(" "));
   expect(help).toEqual(await cli(same.split(" ")));
   expect([help.code, help.stderr]).toEqual([0, ""]);
 });
 
+test("the help lists the commands of the service as one entry", async () => {
+  const { stdout } = await cli(["--help"]);
+  expect(stdout.match(/^ {2}(?:service|events|trigger)\b.*$/gm)).toEqual([
+    expect.stringMatching(/^ {2}service {4,}Call the service: /),
+  ]);
+  const { stdout: service } = await cli(["service", "--help"]);
+  expect(service).toMatch(/^Usage: svc-webhooks service <command> \[options\]\n/);
+  expect(service.match(/^ {2}service \S+/gm)).toHaveLength(15);
+});
+
+// The old names work until 0.1.0 is out.
+test.each([
+  ["trigger email.opened", 2],
+  ["events --help", 0],
+  ["help sends get", 0],
+  ["event-types list --api-key-env NO_SUCH", 2],
+  ["endpoints", 2],
+  ["emails sned x --json", 2],
+])("%s does what it does after service", async (words, code) => {
+  const [first, ...rest] = words.replace(/^(help )?/, "$1service ").split(" ");
+  const old = await cli(words.split(" "));
+  expect(old).toEqual(await cli([first ?? "", ...rest]));
+  expect([old.code, `${old.stdout}${old.stderr}`]).toEqual([
+    code,
+    expect.stringContaining(" service "),
+  ]);
+});
+
 test("the help of a group lists its commands", async () => {
-  const { stdout } = await cli(["events", "--help"]);
-  expect(stdout).toMatch(/^Usage: svc-webhooks events <command> \[options\]\n/);
-  expect(stdout.match(/^ {2}events \S+/gm)).toEqual([
-    "  events list",
-    "  events get",
-    "  events redeliver",
-    "  events redeliver-failed",
+  const { stdout } = await cli(["service", "events", "--help"]);
+  expect(stdout).toMatch(/^Usage: svc-webhooks service events <command> \[options\]\n/);
+  expect(stdout.match(/^ {2}service events \S+/gm)).toEqual([
+    "  service events list",
+    "  service events get",
+    "  service events redeliver",
+    "  service events redeliver-failed",
   ]);
   expect(stdout).not.toContain("sandbox");
 });

@@ -133,21 +133,21 @@ const argumentsOf: Readonly<Record<string, (url: string) => readonly string[]>> 
   verify: () => ["--secret-env=SECRET", "--explain", "--signature", text],
   doctor: (url) => [url, "--secret-env=SECRET"],
   conformance: (url) => [url, "--secret-env=SECRET"],
-  trigger: () => ["email.sent"],
-  "emails send": () => email,
-  "sends get": () => ["send_1"],
-  "domains add": () => ["a.test"],
-  "domains list": () => [],
-  "domains verify": () => ["dom_1"],
-  "endpoints create": () => ["--url=http://x/", "--event=email.sent"],
-  "endpoints list": () => [],
-  "endpoints rotate-secret": () => ["we_1"],
-  "endpoints archive": () => ["we_1"],
-  "events list": () => [],
-  "events get": () => [text],
-  "events redeliver": () => ["evt_1"],
-  "events redeliver-failed": () => ["we_1"],
-  "event-types list": () => [],
+  "service trigger": () => ["email.sent"],
+  "service emails send": () => email,
+  "service sends get": () => ["send_1"],
+  "service domains add": () => ["a.test"],
+  "service domains list": () => [],
+  "service domains verify": () => ["dom_1"],
+  "service endpoints create": () => ["--url=http://x/", "--event=email.sent"],
+  "service endpoints list": () => [],
+  "service endpoints rotate-secret": () => ["we_1"],
+  "service endpoints archive": () => ["we_1"],
+  "service events list": () => [],
+  "service events get": () => [text],
+  "service events redeliver": () => ["evt_1"],
+  "service events redeliver-failed": () => ["we_1"],
+  "service event-types list": () => [],
   reconcile: () => [`--receiver=${receiverFile()}`, "--endpoint=we_1", "--redeliver"],
 };
 
@@ -171,7 +171,7 @@ describe.each([
       const output = await outputOf(words, url);
       expectHarmless(output);
       // Only these commands are meant to print a secret.
-      const isShown = status === 200 && /^endpoints (?:create|rotate)/.test(name);
+      const isShown = status === 200 && /^service endpoints (?:create|rotate)/.test(name);
       expect(output.includes(created)).toBe(isShown);
     });
 
@@ -207,10 +207,18 @@ describe("a secret is masked before the text that contains it is cut", () => {
   const start = apiKey.slice(0, 4);
 
   test.each([
-    ["a value", ["sends", "get", "send_1"], around(1_000)],
-    ["a value with zero-width characters", ["sends", "get", "send_1"], around(3_988, "\u200b")],
-    ["a column", ["event-types", "list"], around(80)],
-    ["a column with zero-width characters", ["event-types", "list"], around(320, "\u200b")],
+    ["a value", ["service", "sends", "get", "send_1"], around(1_000)],
+    [
+      "a value with zero-width characters",
+      ["service", "sends", "get", "send_1"],
+      around(3_988, "\u200b"),
+    ],
+    ["a column", ["service", "event-types", "list"], around(80)],
+    [
+      "a column with zero-width characters",
+      ["service", "event-types", "list"],
+      around(320, "\u200b"),
+    ],
   ])("%s", async (_what, words, long) => {
     const output = await outputOf(words, await serviceOf(long));
     expect(output).toContain("…");
@@ -258,7 +266,7 @@ test("every command that prints what others send is among them", () => {
 test("JSON with masked texts is JSON", async () => {
   const subject = String.raw`the secret "whsec_ab"leaked\", and {"key":"svc_live_a.leaked"}`;
   const url = await serviceWith(200, JSON.stringify({ send_id: "send_1", subject }));
-  const output = await outputOf(["sends", "get", "send_1", "--json"], url);
+  const output = await outputOf(["service", "sends", "get", "send_1", "--json"], url);
   expect(JSON.parse(output)).toEqual({
     send_id: "send_1",
     subject: 'the secret "whsec_… and {"key":"svc_live_…',
@@ -266,9 +274,7 @@ test("JSON with masked texts is JSON", async () => {
 });
 
 describe("fields of other types than the interface assumes", () => {
-  const services = Object.keys(argumentsOf).filter((name) =>
-    /^(?:trigger|emails|sends|domains|endpoints|event|reconcile)/.test(name),
-  );
+  const services = Object.keys(argumentsOf).filter((name) => /^(?:service|reconcile)/.test(name));
 
   const odd: readonly unknown[] = [
     null,
@@ -305,7 +311,7 @@ describe("fields of other types than the interface assumes", () => {
         const words = [...name.split(" "), ...(argumentsOf[name]?.(url) ?? [])];
         const output = await outputOf(words, url);
         expect(output).not.toMatch(/is not (?:a function|iterable)|Cannot |\[object/);
-        const isShown = /^endpoints (?:create|rotate)/.test(name);
+        const isShown = /^service endpoints (?:create|rotate)/.test(name);
         expect(output.includes(created)).toBe(isShown);
       }
     }
@@ -332,9 +338,9 @@ describe("fields of other types than the interface assumes", () => {
       ],
       "sent 12:00, bounced 12:01",
     ],
-  ])("sends get prints the history %j as %s", async (history, shown) => {
+  ])("service sends get prints the history %j as %s", async (history, shown) => {
     const url = await serviceWith(200, JSON.stringify({ send_id: "send_1", history }));
-    const output = await outputOf(["sends", "get", "send_1"], url);
+    const output = await outputOf(["service", "sends", "get", "send_1"], url);
     expect(output).toMatch(/^send_id +send_1\nhistory +/);
     expect(output.endsWith(` ${shown}\n`)).toBe(true);
   });

@@ -28,7 +28,7 @@ function fileWith(content: string | Uint8Array): string {
 }
 
 const nowhere = "http://127.0.0.1:9/";
-const email = "emails send --from a@a.test --to b@b.test --subject s --base-url".split(" ");
+const email = "service emails send --from a@a.test --to b@b.test --subject s --base-url".split(" ");
 const crashTest = [
   "crash-test",
   "--start=true",
@@ -40,7 +40,7 @@ const crashTest = [
 const readers: readonly (readonly [(file: string) => readonly string[], string])[] = [
   [(file) => ["sign", "--body", file, "--secret-file", file], "The secret from --secret-file"],
   [
-    (file) => ["event-types", "list", "--base-url", nowhere, "--api-key-file", file],
+    (file) => ["service", "event-types", "list", "--base-url", nowhere, "--api-key-file", file],
     "The API key from --api-key-file",
   ],
   [
@@ -236,12 +236,12 @@ describe("a wrong input names its source and its fix", () => {
   test.each<[string, readonly string[], RegExp, Uint8Array?]>([
     [
       "an API key with two lines in a file",
-      ["event-types", "list", "--base-url", nowhere, "--api-key-file", "KEY"],
+      ["service", "event-types", "list", "--base-url", nowhere, "--api-key-file", "KEY"],
       /The API key from --api-key-file must be printable ASCII/,
     ],
     [
       "an API key with white space in a variable",
-      ["event-types", "list", "--base-url", nowhere, "--api-key-env", "SPACED"],
+      ["service", "event-types", "list", "--base-url", nowhere, "--api-key-env", "SPACED"],
       /The API key in SPACED must be printable ASCII/,
     ],
     [

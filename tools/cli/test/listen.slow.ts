@@ -559,7 +559,7 @@ describe("without a secret", () => {
         "--subject=x",
         "--text=y",
       ];
-      await cli(["emails", "send", ...email], { env });
+      await cli(["service", "emails", "send", ...email], { env });
       await shows(/email\.sent .*genuine[^]*email\.delivered .*genuine/);
       await deliver(/http:\S+(?=,)/.exec(output.stdout)?.[0] ?? "", event, {
         secret: "whsec_another",
@@ -589,7 +589,7 @@ describe("without a secret", () => {
     expect(await interrupt()).toBe(130);
     const id = first["webhook_endpoint_id"];
     expect(output.stderr).toContain(
-      `${id} could not be archived. To try again, run svc-webhooks endpoints archive ${id}`,
+      `${id} could not be archived. To try again, run svc-webhooks service endpoints archive ${id}`,
     );
   });
 

@@ -215,7 +215,7 @@ async function shownBy({
   await control("test-email", {});
   await sandbox.clock.advance(0);
   const env = { SVC_BASE_URL: url, ENDPOINT: secret };
-  const listed = (await json(["events", "list"], "", env)).value as {
+  const listed = (await json(["service", "events", "list"], "", env)).value as {
     readonly data: readonly { readonly delivery_id: string; readonly last_response: string }[];
   };
   const id = listed.data[0]?.delivery_id ?? "";

@@ -432,7 +432,7 @@ describe("the endpoint", () => {
     const { code, error } = await reconcile(service, file, "--endpoint=we_typo");
     expect([code, error]).toMatchObject([
       1,
-      { code: "not_found", hint: expect.stringContaining("endpoints list") as string },
+      { code: "not_found", hint: expect.stringContaining("service endpoints list") as string },
     ]);
     expect(error?.["message"]).toMatch(/no endpoint with the id we_typo/);
   });
@@ -441,7 +441,7 @@ describe("the endpoint", () => {
     const { url } = await openSandbox();
     const { code, error } = await reconcile({ url }, recordsFile());
     expect([code, error?.["code"]]).toEqual([1, "not_found"]);
-    expect(error?.["hint"]).toMatch(/svc-webhooks endpoints create/);
+    expect(error?.["hint"]).toMatch(/svc-webhooks service endpoints create/);
   });
 
   test.each([500, 503, 429])("may be archived if its list responds %i", async (status) => {

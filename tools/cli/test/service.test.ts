@@ -24,13 +24,14 @@ async function service(options: SandboxOptions = {}) {
   };
 }
 
-const email = "emails send --from ada@mail.example.test --to grace@example.test --text Hello";
+const email =
+  "service emails send --from ada@mail.example.test --to grace@example.test --text Hello";
 const subject = "--subject=Your receipt";
 
 async function withFailures(count: number) {
   const opened = await service({ assumptions: { "A-09": "none" } });
   const created = await opened.json(
-    "endpoints create --url http://127.0.0.1:9/ --event email.sent",
+    "service endpoints create --url http://127.0.0.1:9/ --event email.sent",
   );
   const { webhook_endpoint_id: id = "" } = created.value["webhook_endpoint"] as Item;
   for (let n = 0; n < count; n += 1) await opened.run(email, subject);
@@ -47,12 +48,12 @@ test("an email is sent, awaited and shown", async () => {
     value: { status: "accepted", subject: "Your receipt", idempotency_key: expect.any(String) },
   });
   await sandbox.clock.advance(0);
-  const { code, stdout } = await run(`sends get ${String(sent.value["send_id"])} --wait`);
+  const { code, stdout } = await run(`service sends get ${String(sent.value["send_id"])} --wait`);
   expect(code).toBe(0);
   expect(stdout).toMatch(/^send_id +send_\w+\nstatus +delivered\n/);
 });
 
-const bodiless = "emails send --from ada@mail.example.test --to grace@example.test";
+const bodiless = "service emails send --from ada@mail.example.test --to grace@example.test";
 
 test.each([
   ["--html", ["--html=<p>Hello</p>"]],
@@ -77,7 +78,7 @@ test.each([[[]], [["--text="]], [["--html=", "--text="]]])(
     const { run } = await service();
     const { code, stderr } = await run(bodiless, subject, ...bodies);
     expect(stderr).toMatch(
-      /^svc-webhooks emails send: The email has no body\. Add --text or --html/,
+      /^svc-webhooks service emails send: The email has no body\. Add --text or --html/,
     );
     expect(code).toBe(2);
   },
@@ -99,10 +100,10 @@ test("bodies are read from files, exactly", async () => {
   expect(await html.text()).toBe("<p>Grüße\r\n</p>\n");
 });
 
-test("emails send --wait exits with 1 unless the email is delivered", async () => {
+test("service emails send --wait exits with 1 unless the email is delivered", async () => {
   const { run } = await service({ clock: "real" });
   const { code, stdout } = await run(
-    "emails send --wait --from ada@mail.example.test --to bounced@example.test --text Hello",
+    "service emails send --wait --from ada@mail.example.test --to bounced@example.test --text Hello",
     subject,
   );
   expect([code, stdout]).toEqual([1, expect.stringMatching(/status +bounced/)]);
@@ -110,9 +111,9 @@ test("emails send --wait exits with 1 unless the email is delivered", async () =
 
 test("a domain is added and verified", async () => {
   const { json: value } = await service();
-  const added = await value("domains add mail.example.test");
+  const added = await value("service domains add mail.example.test");
   expect(added.value).toMatchObject({ domain_name: "mail.example.test", status: "pending" });
-  const verified = await value(`domains verify ${String(added.value["domain_id"])}`);
+  const verified = await value(`service domains verify ${String(added.value["domain_id"])}`);
   expect(verified).toMatchObject({ code: 0, value: { status: "verified" } });
 });
 
@@ -120,22 +121,22 @@ test("an endpoint is registered, rotated and archived, and stdout has each secre
   const { json: value, run } = await service();
   const url = "http://127.0.0.1:9/";
   const created = await value(
-    `endpoints create --url ${url} --event email.sent --event email.delivered`,
+    `service endpoints create --url ${url} --event email.sent --event email.delivered`,
   );
   const { webhook_endpoint_id: id = "", status } = created.value["webhook_endpoint"] as Item;
   expect(status).toBe("active");
   expect(created.value["secret"]).toMatch(/^whsec_/);
-  const rotated = await run(`endpoints rotate-secret ${id}`);
+  const rotated = await run(`service endpoints rotate-secret ${id}`);
   expect(rotated.stdout.match(/whsec_\S+/g)).toHaveLength(1);
   expect(rotated.stdout).not.toContain(created.value["secret"]);
   expect(rotated.stderr).toBe("");
-  const archived = await value(`endpoints archive ${id}`);
+  const archived = await value(`service endpoints archive ${id}`);
   expect(archived.value).toMatchObject({ webhook_endpoint_id: id, status: "archived" });
 });
 
 test.each([
-  ["domains verify dom_1", { domain_id: "dom_1" }, "domain_id  dom_1\n"],
-  ["events redeliver evt_1", { event_id: "evt_1" }, "event_id  evt_1\n"],
+  ["service domains verify dom_1", { domain_id: "dom_1" }, "domain_id  dom_1\n"],
+  ["service events redeliver evt_1", { event_id: "evt_1" }, "event_id  evt_1\n"],
 ])("%s prints the id if the response has no body", async (words, expected, text) => {
   const port = await listen((_request, response) => response.writeHead(204).end());
   const env = { SVC_BASE_URL: `http://127.0.0.1:${port}`, SVC_API_KEY: "svc_key" };
@@ -145,48 +146,48 @@ test.each([
 
 test("deliveries are listed by status and endpoint, and redelivered", async () => {
   const { json: value, run, id } = await withFailures(3);
-  const failed = await value(`events list --status failed --endpoint ${id} --limit 2`);
+  const failed = await value(`service events list --status failed --endpoint ${id} --limit 2`);
   const data = failed.value["data"] as readonly Item[];
   expect(data.map(({ status }) => status)).toEqual(["failed", "failed"]);
-  const one = await value(`events redeliver ${data[0]?.["event_id"]}`);
+  const one = await value(`service events redeliver ${data[0]?.["event_id"]}`);
   expect(one).toMatchObject({ code: 0, value: { status: "pending" } });
-  const table = await run("events list");
+  const table = await run("service events list");
   expect(table.stdout.split("\n")).toHaveLength(1 + 3 + 1);
   expect(table.stdout).toMatch(/^event_id +type +status +attempts/);
 });
 
 testInTerminal("statuses of deliveries have colors in a terminal", async () => {
   const { env } = await withFailures(1);
-  const { output } = await inTerminal(shell("events", "list"), env);
+  const { output } = await inTerminal(shell("service", "events", "list"), env);
   expect(output).toContain(" \u001b[31mfailed\u001b[39m ");
 });
 
 test("all failed deliveries are redelivered, after they were counted", async () => {
   const { json: value, run, id } = await withFailures(3);
-  expect((await run(`events redeliver-failed ${id} --dry-run`)).stdout).toBe(
+  expect((await run(`service events redeliver-failed ${id} --dry-run`)).stdout).toBe(
     "3 would be redelivered.\n",
   );
-  expect((await value(`events redeliver-failed ${id} --dry-run`)).value).toEqual({
+  expect((await value(`service events redeliver-failed ${id} --dry-run`)).value).toEqual({
     would_redeliver: 3,
   });
-  expect((await value(`events redeliver-failed ${id} --max 1`)).value).toEqual({
+  expect((await value(`service events redeliver-failed ${id} --max 1`)).value).toEqual({
     redelivered: 1,
     skipped: 0,
     failed: 0,
   });
-  const { code, stdout, stderr } = await run(`events redeliver-failed ${id}`);
+  const { code, stdout, stderr } = await run(`service events redeliver-failed ${id}`);
   expect([code, stdout, stderr]).toEqual([0, "3 redelivered, 0 skipped, 0 failed\n", ""]);
 });
 
 testInTerminal("a terminal shows a progress bar", async () => {
   const { id, env } = await withFailures(2);
-  const { output } = await inTerminal(shell("events", "redeliver-failed", id), env);
+  const { output } = await inTerminal(shell("service", "events", "redeliver-failed", id), env);
   expect(output).toMatch(/\[#{15}-{15}\] 50 % {2}1 redelivered/);
 });
 
 test("the event types are listed", async () => {
   const { json: value } = await service();
-  const { data } = (await value("event-types list")).value as { data: readonly Item[] };
+  const { data } = (await value("service event-types list")).value as { data: readonly Item[] };
   expect(data.map(({ type }) => type)).toEqual(["email.sent", "email.delivered", "domain.updated"]);
 });
 
@@ -194,10 +195,10 @@ test.each(["email.sent", "email.delivered", "domain.updated"])(
   "trigger raises %s",
   async (type) => {
     const { json: value, sandbox } = await service();
-    await value(`endpoints create --url http://127.0.0.1:9/ --event ${type}`);
-    expect(await value(`trigger ${type}`)).toMatchObject({ code: 0, value: { type } });
+    await value(`service endpoints create --url http://127.0.0.1:9/ --event ${type}`);
+    expect(await value(`service trigger ${type}`)).toMatchObject({ code: 0, value: { type } });
     await sandbox.clock.advance(0);
-    const { data } = (await value("events list")).value as { data: readonly Item[] };
+    const { data } = (await value("service events list")).value as { data: readonly Item[] };
     expect(data.map((event) => event["type"])).toEqual([type]);
   },
 );
@@ -205,54 +206,74 @@ test.each(["email.sent", "email.delivered", "domain.updated"])(
 test("a response that is too large is refused without an option that no command has", async () => {
   const port = await listen((_request, response) => response.end(" ".repeat(2 ** 20 + 1)));
   const env = { SVC_BASE_URL: `http://127.0.0.1:${port}` };
-  const { code, stderr } = await cli(["sends", "get", "send_1"], { env });
+  const { code, stderr } = await cli(["service", "sends", "get", "send_1"], { env });
   expect([code, stderr]).toEqual([
     1,
-    "svc-webhooks sends get: The response is larger than 1 MiB. The request was processed. Check SVC_BASE_URL or --base-url: another program may be listening there.\n",
+    "svc-webhooks service sends get: The response is larger than 1 MiB. The request was processed. Check SVC_BASE_URL or --base-url: another program may be listening there.\n",
   ]);
 });
 
 describe("a refusal is one line with its fix", () => {
   test.each([
-    ["sends get send_x", 1, /There is no such send_id\./],
-    ["sends get", 2, /The argument <send_id> is missing\./],
-    ["emails send --from a@b.test --to c@d.test --subject x", 2, /no body\. Add --text or --html,/],
-    ["emails send --from  --to c@d.test --subject x --text y", 2, /: --from must be an address\./],
-    ["emails send --from a@b.test --to  --subject x --text y", 2, /--to is missing\./],
+    ["service sends get send_x", 1, /There is no such send_id\./],
+    ["service sends get", 2, /The argument <send_id> is missing\./],
     [
-      "event-types list --base-url http://127.0.0.1/v1",
+      "service emails send --from a@b.test --to c@d.test --subject x",
+      2,
+      /no body\. Add --text or --html,/,
+    ],
+    [
+      "service emails send --from  --to c@d.test --subject x --text y",
+      2,
+      /: --from must be an address\./,
+    ],
+    ["service emails send --from a@b.test --to  --subject x --text y", 2, /--to is missing\./],
+    [
+      "service event-types list --base-url http://127.0.0.1/v1",
       2,
       /: --base-url \(or SVC_BASE_URL\) must be the URL before \/v1/,
     ],
-    ["emails send --from a@b.test --subject x --text y", 2, /--to is missing\./],
-    ["endpoints create --url http://127.0.0.1:9/", 2, /--event is missing\./],
-    ["endpoints create --url  --event email.sent", 2, /: --url must be a URL\./],
-    ["endpoints create --url http://example.com/ --event email.sent", 1, /url/i],
-    ["events list --limit 0", 2, /--limit must be a whole number from 1 to 10000\./],
-    ["trigger email.opened", 2, /Use email\.sent, email\.delivered, or domain\.updated\./],
-    ["trigger email.sent --base-url http://192.0.2.1/", 2, /add --allow-external/],
-    ["event-types list --base-url http://192.0.2.1/", 2, /unencrypted .+https.+--allow-external/],
+    ["service emails send --from a@b.test --subject x --text y", 2, /--to is missing\./],
+    ["service endpoints create --url http://127.0.0.1:9/", 2, /--event is missing\./],
+    ["service endpoints create --url  --event email.sent", 2, /: --url must be a URL\./],
+    ["service endpoints create --url http://example.com/ --event email.sent", 1, /url/i],
+    ["service events list --limit 0", 2, /--limit must be a whole number from 1 to 10000\./],
+    ["service trigger email.opened", 2, /Use email\.sent, email\.delivered, or domain\.updated\./],
+    ["service trigger email.sent --base-url http://192.0.2.1/", 2, /add --allow-external/],
+    [
+      "service event-types list --base-url http://192.0.2.1/",
+      2,
+      /unencrypted .+https.+--allow-external/,
+    ],
     ["listen --base-url http://192.0.2.1/", 2, /unencrypted/],
-    ["event-types list --api-key-env svc_key", 2, /Write .* --api-key-env SVC_API_KEY/],
+    ["service event-types list --api-key-env svc_key", 2, /Write .* --api-key-env SVC_API_KEY/],
     [
-      "domains",
+      "service domains",
       2,
-      /: `domains` needs a subcommand: add, list, or verify\. svc-webhooks domains --help/,
+      /: `service domains` needs a subcommand: add, list, or verify\. svc-webhooks service domains --help/,
     ],
-    ["emails", 2, /: `emails` needs a subcommand: send\./],
-    ["emails sned x", 2, /: The command emails sned does not exist\. Did you mean `emails send`\?/],
+    ["service emails", 2, /: `service emails` needs a subcommand: send\./],
     [
-      "domains xyz x",
+      "service emails sned x",
       2,
-      /xyz does not exist\. `domains` needs a subcommand: add, list, or verify\./,
+      /: The command service emails sned does not exist\. Did you mean `service emails send`\?/,
     ],
-    ["emails send --from a@b.test --to Bob<b@c.test> --subject x --text y", 1, /: --to must be an/],
     [
-      "emails send --from a@b.test --to c@d.test --to Bob --subject x --text y",
+      "service domains xyz x",
+      2,
+      /xyz does not exist\. `service domains` needs a subcommand: add, list, or verify\./,
+    ],
+    [
+      "service emails send --from a@b.test --to Bob<b@c.test> --subject x --text y",
+      1,
+      /: --to must be an/,
+    ],
+    [
+      "service emails send --from a@b.test --to c@d.test --to Bob --subject x --text y",
       1,
       /: --to number 2 must be an email address/,
     ],
-    ["events redeliver evt_x", 1, /There is no webhook event evt_x\./],
+    ["service events redeliver evt_x", 1, /There is no webhook event evt_x\./],
   ])("%s: exit code %d", async (words, wanted, text) => {
     const { run } = await service();
     const { code, stdout, stderr } = await run(words);
@@ -265,35 +286,35 @@ describe("a refusal is one line with its fix", () => {
   test.each([
     [
       "http://127.0.0.1",
-      /^svc-webhooks event-types list: Nothing is listening at \S+\d\. Start the sandbox/,
+      /^svc-webhooks service event-types list: Nothing is listening at \S+\d\. Start the sandbox/,
     ],
     // The address refuses connections and is not known as loopback.
     [
       "https://0.0.0.0",
-      /^svc-webhooks event-types list: Nothing is listening at \S+\d\. Check SVC_BASE_URL/,
+      /^svc-webhooks service event-types list: Nothing is listening at \S+\d\. Check SVC_BASE_URL/,
     ],
   ])("%s with nothing at its port", async (host, text) => {
     const env = { SVC_BASE_URL: `${host}:${await freePort()}`, SVC_API_KEY: "svc_key" };
-    const { code, stderr } = await cli(["event-types", "list"], { env });
+    const { code, stderr } = await cli(["service", "event-types", "list"], { env });
     expect([code, stderr]).toEqual([1, expect.stringMatching(text)]);
     if (host.includes("0.0.0.0")) expect(stderr).not.toContain("sandbox");
   });
 
   test("a service elsewhere gets the API key over http only with --allow-external", async () => {
     const { run, url } = await service({ allowHosts: ["0.0.0.0"] });
-    const list = `event-types list --base-url ${url.replace("127.0.0.1", "0.0.0.0")}`;
+    const list = `service event-types list --base-url ${url.replace("127.0.0.1", "0.0.0.0")}`;
     expect([(await run(list)).code, (await run(`${list} --allow-external`)).code]).toEqual([2, 0]);
   });
 
   test("without an API key, only a service on this machine is used", async () => {
     const env = { SVC_BASE_URL: "https://192.0.2.1/" };
-    const { code, stderr } = await cli(["event-types", "list"], { env });
+    const { code, stderr } = await cli(["service", "event-types", "list"], { env });
     expect([code, stderr]).toEqual([2, expect.stringContaining("SVC_API_KEY")]);
   });
 
   test("errors are JSON with --json", async () => {
     const { run } = await service();
-    const { stderr } = await run("sends get send_x --json");
+    const { stderr } = await run("service sends get send_x --json");
     expect(JSON.parse(stderr)).toMatchObject({ error: { code: "not_found" } });
   });
 });
@@ -301,7 +322,7 @@ describe("a refusal is one line with its fix", () => {
 testPosix("Ctrl-C ends a wait with 130", async () => {
   const { env, json: value, url } = await service();
   const sent = await value(`${email} --to delayed@example.test`, subject);
-  const waiting = start(["sends", "get", String(sent.value["send_id"]), "--wait"], env);
+  const waiting = start(["service", "sends", "get", String(sent.value["send_id"]), "--wait"], env);
   const isAsked = async () => {
     const overview = await fetch(`${url}/_sandbox/overview`);
     return ((await overview.json()) as { counts: { calls: number } }).counts.calls > 1;
@@ -313,22 +334,28 @@ testPosix("Ctrl-C ends a wait with 130", async () => {
 describe("what the interface has no route for comes from the sandbox:", () => {
   test("the endpoints and the domains", async () => {
     const { run, json: value } = await service();
-    const created = await value("endpoints create --url http://127.0.0.1:9/ --event email.sent");
+    const created = await value(
+      "service endpoints create --url http://127.0.0.1:9/ --event email.sent",
+    );
     const { webhook_endpoint_id: id = "" } = created.value["webhook_endpoint"] as Item;
-    await run("domains add mail.example.test");
-    expect((await run("endpoints list")).stdout).toMatch(
+    await run("service domains add mail.example.test");
+    expect((await run("service endpoints list")).stdout).toMatch(
       new RegExp(`^webhook_endpoint_id .+\n${id} +active +http://127.0.0.1:9/ +email.sent *\n$`),
     );
-    expect((await run("domains list")).stdout).toMatch(/\n\w+ +mail\.example\.test +pending *\n$/);
-    const verified = await value("domains verify mail.example.test");
+    expect((await run("service domains list")).stdout).toMatch(
+      /\n\w+ +mail\.example\.test +pending *\n$/,
+    );
+    const verified = await value("service domains verify mail.example.test");
     expect(verified).toMatchObject({ code: 0, value: { status: "verified" } });
-    const unknown = await run("domains verify other.example.test");
+    const unknown = await run("service domains verify other.example.test");
     expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining("No domain has") });
   });
 
   test("the last response of each delivery, and all of its attempts", async () => {
     const { sandbox, run, json: value, id } = await withFailures(1);
-    const { data } = (await value("events list")).value as { readonly data: readonly Item[] };
+    const { data } = (await value("service events list")).value as {
+      readonly data: readonly Item[];
+    };
     const { event_id = "", last_response } = data[0] ?? {};
     expect(last_response).toBe("refused");
     const body = { target: id, kind: "status", status: 500, times: 1 };
@@ -339,12 +366,12 @@ describe("what the interface has no route for comes from the sandbox:", () => {
         body: JSON.stringify(body),
       }),
     );
-    await run(`events redeliver ${event_id}`);
+    await run(`service events redeliver ${event_id}`);
     await sandbox.clock.advance(0);
-    expect((await run("events list")).stdout).toMatch(
+    expect((await run("service events list")).stdout).toMatch(
       new RegExp(`^event_id .+\n${event_id} +email.sent +failed +2 +500 .+${id}`),
     );
-    const { code, stdout } = await run(`events get ${event_id}`);
+    const { code, stdout } = await run(`service events get ${event_id}`);
     expect(code).toBe(0);
     const time = /\d\d [A-Z][a-z]{2} \d\d:\d\d:\d\dZ/.source;
     expect(stdout).toMatch(
@@ -356,7 +383,10 @@ describe("what the interface has no route for comes from the sandbox:", () => {
 
   testPosix("--follow prints the deliveries that change, until Ctrl-C", async () => {
     const { sandbox, env, run, id } = await withFailures(1);
-    const { shows, interrupt, output } = start(["events", "list", "--follow", "--json"], env);
+    const { shows, interrupt, output } = start(
+      ["service", "events", "list", "--follow", "--json"],
+      env,
+    );
     await shows(/\n/);
     await run(email, subject);
     await sandbox.clock.advance(0);
@@ -372,7 +402,10 @@ describe("what the interface has no route for comes from the sandbox:", () => {
 
   testPosix("--follow prints the names once, no old delivery, and leaves no calls", async () => {
     const { sandbox, env, run, url } = await withFailures(4);
-    const { shows, interrupt, output } = start(["events", "list", "--limit=1", "--follow"], env);
+    const { shows, interrupt, output } = start(
+      ["service", "events", "list", "--limit=1", "--follow"],
+      env,
+    );
     await shows(/\nevt_.+\n/);
     await run(email, subject);
     await run(email, subject);
@@ -383,7 +416,7 @@ describe("what the interface has no route for comes from the sandbox:", () => {
     expect(names).toMatch(/^event_id /);
     expect(lines).toHaveLength(3);
     expect(lines.join("\n")).not.toContain("event_id");
-    const listed = await run("events list --limit 2");
+    const listed = await run("service events list --limit 2");
     const newestFirst = Array.from(listed.stdout.matchAll(/^evt_\w+/gm), String);
     expect(lines.slice(1).map((line) => line.split(" ")[0])).toEqual(newestFirst.toReversed());
     const response = await fetch(`${url}/_sandbox/timeline?limit=100`);
@@ -393,7 +426,7 @@ describe("what the interface has no route for comes from the sandbox:", () => {
 
   test("an event that does not exist is named", async () => {
     const { run } = await service();
-    expect(await run("events get evt_none")).toMatchObject({
+    expect(await run("service events get evt_none")).toMatchObject({
       code: 1,
       stderr: expect.stringContaining("No delivery has the event_id evt_none."),
     });
@@ -415,7 +448,7 @@ describe("what the interface has no route for comes from the sandbox:", () => {
           expect.stringContaining(`Only the sandbox can list ${name}, `),
         ]);
       }
-      const { stdout } = await cli(["events", "list"], { env });
+      const { stdout } = await cli(["service", "events", "list"], { env });
       expect(stdout).toMatch(/^event_id +type +status +attempts +next_attempt_at.*\nevt_1\n$/);
     },
   );

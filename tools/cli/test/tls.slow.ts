@@ -53,7 +53,7 @@ test.each([
   ]);
   expect(diagnosis.code).toBe(1);
 
-  const { stderr } = await cli(["event-types", "list", "--base-url", url]);
+  const { stderr } = await cli(["service", "event-types", "list", "--base-url", url]);
   expect(stderr).toMatch(new RegExp(text.source.slice(1)));
 });
 
@@ -76,13 +76,13 @@ async function outputsOf(url: string, env: Readonly<Record<string, string>> = {}
     replay: await run("replay", capture(), "--to", url),
     doctor: await run("doctor", url, "--secret-env=SECRET"),
     conformance: await run("conformance", url, "--secret-env=SECRET"),
-    "event-types list": await run("event-types", "list", "--base-url", url),
+    "service event-types list": await run("service", "event-types", "list", "--base-url", url),
   };
 }
 
 const inEach = (text: RegExp) =>
   Object.fromEntries(
-    ["listen", "replay", "doctor", "conformance", "event-types list"].map((command) => [
+    ["listen", "replay", "doctor", "conformance", "service event-types list"].map((command) => [
       command,
       expect.stringMatching(text),
     ]),
@@ -152,7 +152,7 @@ test("each command names an https: URL of a port without TLS", async () => {
   );
 });
 
-test("dev and events get print the sandbox's reason for an untrusted certificate", async () => {
+test("dev and service events get print the sandbox's reason for an untrusted certificate", async () => {
   const app = newFile("app.mjs");
   const { url } = await openSandbox({ clock: "real" });
   writeFileSync(
@@ -169,11 +169,11 @@ test("dev and events get print the sandbox's reason for an untrusted certificate
   expect(dev.output.stdout).toContain(`Your app did not respond: ${reason}`);
 
   const base = ["--base-url", url];
-  const { data } = (await json(["events", "list", ...base])).value as {
+  const { data } = (await json(["service", "events", "list", ...base])).value as {
     readonly data: readonly { readonly event_id: string; readonly last_response?: string }[];
   };
   const { event_id = "" } = data.find(({ last_response }) => last_response === "tls") ?? {};
-  const { value } = await json(["events", "get", event_id, ...base]);
+  const { value } = await json(["service", "events", "get", event_id, ...base]);
   // The next attempts follow after 1 and 5 s.
   const [first] = value["results"] as readonly unknown[];
   expect(first).toEqual({
@@ -183,7 +183,7 @@ test("dev and events get print the sandbox's reason for an untrusted certificate
     ms: expect.any(Number),
     reason: expect.stringContaining(reason),
   });
-  const { stdout } = await cli(["events", "get", event_id, ...base]);
+  const { stdout } = await cli(["service", "events", "get", event_id, ...base]);
   expect(stdout).toMatch(
     /^Attempt \d+: The certificate is self-signed\. To trust it, start the sandbox/m,
   );

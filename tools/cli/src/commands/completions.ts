@@ -33,22 +33,23 @@ async function script(commands: readonly CommandEntry[]): Promise<readonly strin
   const cases = await Promise.all(
     commands.map(async ({ name, load }) => [`  "${name} "*)`, ...optionCases(await load())]),
   );
-  const firstWords = new Set(commands.map(({ name }) => name.split(" ")[0] ?? ""));
-  const groupCases = Array.from(firstWords).flatMap((word) => {
-    const group = commands.filter(({ name }) => name.startsWith(`${word} `));
-    if (group.length === 0) return [];
-    return wordsCase(
-      `"${word} "`,
-      group.map(({ name }) => name.slice(word.length + 1)),
-    );
-  });
+  // The words that may follow "", "service", "service events" and so on.
+  const following = new Map<string, Set<string>>();
+  for (const { name } of commands) {
+    for (const [index, word] of name.split(" ").entries()) {
+      const start = name.split(" ").slice(0, index).join(" ");
+      following.set(start, (following.get(start) ?? new Set()).add(word));
+    }
+  }
+  const groupCases = Array.from(following, ([start, words]) =>
+    wordsCase(`"${start} "`, Array.from(words)),
+  );
   return [
     "_svc_webhooks() {",
     "  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} words=",
     '  case "${COMP_WORDS[*]:1:$((COMP_CWORD - 1))} " in',
     ...cases.flat(),
     ...groupCases,
-    wordsCase('" "', Array.from(firstWords)),
     "  esac",
     '  COMPREPLY=($(compgen -W "$words" -- "$current"))',
     "}",

@@ -123,7 +123,7 @@ async function runWith(
     newSecret(
       registered,
       `The endpoint ${endpoint} was registered.`,
-      `Archive it with svc-webhooks endpoints archive ${endpoint}, and use another sandbox.`,
+      `Archive it with svc-webhooks service endpoints archive ${endpoint}, and use another sandbox.`,
     ),
   );
   const log = collectLines();

@@ -9,7 +9,7 @@ export const domainsAdd = command({
   usage: "<domain_name>",
   args: ["domain_name"],
   details: ["Adds a sending domain. Verify the domain before you send email from it."],
-  examples: ["svc-webhooks domains add mail.example.test"],
+  examples: ["svc-webhooks service domains add mail.example.test"],
   options: serviceOptions,
   run: (context) =>
     changed(context, ({ domains }, domain_name, options) =>
@@ -22,7 +22,7 @@ export const domainsList = command({
   details: [
     "Prints the sending domains, newest first. The service's interface has no operation for this, so the command works only with the sandbox. With --json, prints { data }.",
   ],
-  examples: ["svc-webhooks domains list"],
+  examples: ["svc-webhooks service domains list"],
   options: serviceOptions,
   run: (context) =>
     withService(context, async (client) => {
@@ -47,7 +47,10 @@ export const domainsVerify = command({
   details: [
     "Requests verification of a domain, and prints its current state. With the sandbox, you can pass the domain's name instead of its id.",
   ],
-  examples: ["svc-webhooks domains verify dom_…", "svc-webhooks domains verify mail.example.test"],
+  examples: [
+    "svc-webhooks service domains verify dom_…",
+    "svc-webhooks service domains verify mail.example.test",
+  ],
   options: serviceOptions,
   run: (context) =>
     changed(context, async (client, domain, options) =>
@@ -64,7 +67,7 @@ async function idOf(client: Client, domain: string, signal: AbortSignal): Promis
   throw new Failure(
     "not_found",
     `No domain has the name ${domain}.`,
-    "Add it with svc-webhooks domains add.",
+    "Add it with svc-webhooks service domains add.",
   );
 }
 

@@ -27,12 +27,12 @@ const options = {
 } as const;
 
 export const emailsSend = command({
-  usage: "--from <address> --to <address> --subject <text> --text <text>",
+  usage: "--from <address> --to <address> --subject <text> [options]",
   details: [
     "Submits an email and prints the resulting send. With --wait, the exit code is 1 unless the email is delivered.",
   ],
   examples: [
-    "svc-webhooks emails send --from ada@mail.test --to bob@example.test --subject Hi --text Hello",
+    "svc-webhooks service emails send --from ada@mail.test --to bob@b.test --subject Hi --text Hello",
   ],
   options,
   async run(context) {

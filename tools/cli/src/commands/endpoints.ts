@@ -12,10 +12,10 @@ export const endpointsCreate = command({
   usage: "--url <url> --event <type>",
   details: [
     `Registers a webhook endpoint, and prints it with its signing secret. ${once}`,
-    "To see the types, run svc-webhooks event-types list.",
+    "To see the types, run svc-webhooks service event-types list.",
   ],
   examples: [
-    "svc-webhooks endpoints create --url http://localhost:3000/webhooks --event email.sent",
+    "svc-webhooks service endpoints create --url http://localhost:3000/webhooks --event email.sent",
   ],
   options: {
     url: {
@@ -36,7 +36,7 @@ export const endpointsCreate = command({
       const created = await webhookEndpoints.create(endpoint, { signal: context.signal });
       const id = idOf(created) ?? "we_…";
       const done = `The endpoint ${id} was registered.`;
-      const fix = `Generate a new secret with svc-webhooks endpoints rotate-secret ${id}, or archive the endpoint with svc-webhooks endpoints archive ${id}.`;
+      const fix = `Generate a new secret with svc-webhooks service endpoints rotate-secret ${id}, or archive the endpoint with svc-webhooks service endpoints archive ${id}.`;
       return showSecret(context, created, newSecret(created, done, fix));
     });
   },
@@ -47,7 +47,7 @@ export const endpointsList = command({
   details: [
     "Prints the webhook endpoints, newest first. The service's interface has no operation for this, so the command works only with the sandbox. With --json, prints { data }.",
   ],
-  examples: ["svc-webhooks endpoints list"],
+  examples: ["svc-webhooks service endpoints list"],
   options: serviceOptions,
   run: (context) =>
     withService(context, async (client) => {
@@ -78,14 +78,14 @@ export const endpointsRotateSecret = command({
     `Replaces the signing secret of an endpoint, and prints the new one. ${once}`,
     "From then on, the service may sign with the new secret, although retries may still be signed with the old one. During the rotation, have the receiver verify with both secrets, so that it does not refuse any deliveries.",
   ],
-  examples: ["svc-webhooks endpoints rotate-secret we_…"],
+  examples: ["svc-webhooks service endpoints rotate-secret we_…"],
   options: serviceOptions,
   run: (context) =>
     withService(context, async ({ webhookEndpoints }) => {
       const [id = ""] = context.args;
       const rotated = await webhookEndpoints.rotateSecret(id, { signal: context.signal });
       const done = `The secret of ${id} was rotated.`;
-      const fix = `Rotate it again with svc-webhooks endpoints rotate-secret ${id}, give the receiver the new secret, and run svc-webhooks events redeliver-failed ${id} to redeliver the deliveries that it refused in the meantime.`;
+      const fix = `Rotate it again with svc-webhooks service endpoints rotate-secret ${id}, give the receiver the new secret, and run svc-webhooks service events redeliver-failed ${id} to redeliver the deliveries that it refused in the meantime.`;
       return showSecret(context, rotated, newSecret(rotated, done, fix));
     }),
 });
@@ -94,7 +94,7 @@ export const endpointsArchive = command({
   usage: "<webhook_endpoint_id>",
   args: ["webhook_endpoint_id"],
   details: ["Archives an endpoint. After that, nothing is delivered to it."],
-  examples: ["svc-webhooks endpoints archive we_…"],
+  examples: ["svc-webhooks service endpoints archive we_…"],
   options: serviceOptions,
   run: (context) =>
     withService(context, async ({ webhookEndpoints }) => {

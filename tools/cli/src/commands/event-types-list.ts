@@ -7,7 +7,7 @@ export const eventTypesList = command({
   details: [
     "Prints the event types that an endpoint can subscribe to. With --json, prints { data }.",
   ],
-  examples: ["svc-webhooks event-types list"],
+  examples: ["svc-webhooks service event-types list"],
   options: serviceOptions,
   run: (context) =>
     withService(context, async ({ webhookEventTypes }) => {

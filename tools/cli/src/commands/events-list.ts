@@ -15,12 +15,15 @@ const longestPage = 100;
 const followMs = 2_000;
 
 export const eventsList = command({
-  usage: "[--endpoint <id>] [--status <status>] [--limit <number>] [--follow]",
+  usage: "[--status <status>] [--limit <n>] [--follow]",
   details: [
-    "Prints deliveries, newest first. The last response is shown only with the sandbox, because the service's interface does not return it. If there was none, events get prints the reason. With --json, prints { data }.",
+    "Prints deliveries, newest first. The last response is shown only with the sandbox, because the service's interface does not return it. If there was none, service events get prints the reason. With --json, prints { data }.",
     "With --follow, the command keeps running until Ctrl-C, and checks for changes every 2 seconds. It prints new deliveries, and those of the newest 100 that have changed, oldest first.",
   ],
-  examples: ["svc-webhooks events list --status failed", "svc-webhooks events list --follow"],
+  examples: [
+    "svc-webhooks service events list --status failed",
+    "svc-webhooks service events list --follow",
+  ],
   options: {
     endpoint: endpointOption,
     status: {

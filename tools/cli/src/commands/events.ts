@@ -14,7 +14,7 @@ export const eventsGet = command({
   details: [
     "Prints a delivery. The attempts and the responses are shown only with the sandbox, because the service's interface does not return them. If an attempt got no response, the sandbox's reason is shown too. With --json, prints the delivery, plus { results } from the sandbox.",
   ],
-  examples: ["svc-webhooks events get evt_…"],
+  examples: ["svc-webhooks service events get evt_…"],
   options: { endpoint: endpointOption, ...serviceOptions },
   run: (context) =>
     withService(context, async (client) => {
@@ -68,7 +68,7 @@ async function find(
   throw new Failure(
     "not_found",
     `No delivery has the event_id ${event_id}.`,
-    "To see the newest deliveries, run svc-webhooks events list.",
+    "To see the newest deliveries, run svc-webhooks service events list.",
   );
 }
 
@@ -76,7 +76,7 @@ export const eventsRedeliver = command({
   usage: "<event_id>",
   args: ["event_id"],
   details: ["Requests another attempt for a failed delivery."],
-  examples: ["svc-webhooks events redeliver evt_…"],
+  examples: ["svc-webhooks service events redeliver evt_…"],
   options: { endpoint: endpointOption, ...serviceOptions },
   run: (context) =>
     withService(context, async ({ webhookEvents }) => {
@@ -91,12 +91,12 @@ export const eventsRedeliver = command({
 });
 
 export const eventsRedeliverFailed = command({
-  usage: "<webhook_endpoint_id> [--dry-run] [--max <number>]",
+  usage: "<webhook_endpoint_id> [--dry-run] [--max <n>]",
   args: ["webhook_endpoint_id"],
   details: [
     "Requests another attempt for the failed deliveries to an endpoint, newest first. Deliveries that cannot be redelivered are skipped. Exits with 1 if any other request fails.",
   ],
-  examples: ["svc-webhooks events redeliver-failed we_… --dry-run"],
+  examples: ["svc-webhooks service events redeliver-failed we_… --dry-run"],
   options: {
     "dry-run": { type: "boolean", text: "only count the deliveries, without redelivering them" },
     max: {

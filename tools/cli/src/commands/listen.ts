@@ -231,5 +231,5 @@ const listeningText = ({ url, webhook_endpoint_id: id, secret, secret_fingerprin
 
 const leaving = (id: string) => ({
   archived: `${id} was archived. The sandbox marks deliveries that were still pending as failed.`,
-  kept: `${id} could not be archived. To try again, run svc-webhooks endpoints archive ${id}.`,
+  kept: `${id} could not be archived. To try again, run svc-webhooks service endpoints archive ${id}.`,
 });

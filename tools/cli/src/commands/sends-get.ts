@@ -9,7 +9,7 @@ export const sendsGet = command({
   details: [
     "Prints the status of a send. With --wait, first waits until the email is delivered, bounced or failed. If none of these happens within 60 s, exits with 1.",
   ],
-  examples: ["svc-webhooks sends get send_… --wait"],
+  examples: ["svc-webhooks service sends get send_… --wait"],
   options: {
     wait: waitOption,
     ...serviceOptions,

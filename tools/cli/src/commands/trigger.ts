@@ -17,7 +17,12 @@ type Trigger = (
 ) => Promise<Readonly<Record<string, string>>>;
 
 const sendEmail: Trigger = async ({ emails }, { from, to }, signal) => {
-  const email = { from, to: [to], subject: "A test email", text: "Sent by svc-webhooks trigger." };
+  const email = {
+    from,
+    to: [to],
+    subject: "A test email",
+    text: "Sent by svc-webhooks service trigger.",
+  };
   const { send_id, status } = await emails.send(email, { signal });
   return { send_id, status };
 };
@@ -44,7 +49,7 @@ export const trigger = command({
     `Triggers an event of the given type (${types.join(", ")}) by sending an email, or by adding and verifying a domain.`,
     "The service delivers the event to the endpoints that subscribe to it, so start svc-webhooks listen first.",
   ],
-  examples: ["svc-webhooks trigger email.delivered"],
+  examples: ["svc-webhooks service trigger email.delivered"],
   options: {
     from: {
       type: "string",

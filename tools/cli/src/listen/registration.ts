@@ -42,7 +42,7 @@ export async function register(
   } catch (error) {
     if (signal.aborted)
       context.note(
-        `An endpoint for ${url} may have been registered. To find its id in a sandbox and archive it, run svc-webhooks endpoints list.`,
+        `An endpoint for ${url} may have been registered. To find its id in a sandbox and archive it, run svc-webhooks service endpoints list.`,
       );
     throw error;
   }
@@ -75,7 +75,7 @@ function lossIn(all: readonly Listed[], { id, secret }: Registered): Failure | u
 
 /** Returns the note about another endpoint with this URL. The sandbox may send an event to both endpoints. */
 const noteOf = ({ webhook_endpoint_id: id }: Listed) =>
-  `${id} has the same URL, probably from a command that was killed. Its deliveries have another signature. Archive it with svc-webhooks endpoints archive ${id}.`;
+  `${id} has the same URL, probably from a command that was killed. Its deliveries have another signature. Archive it with svc-webhooks service endpoints archive ${id}.`;
 
 const isArray = (all: unknown): all is readonly Listed[] => Array.isArray(all);
 
@@ -157,7 +157,7 @@ export async function reasonOf(
   const other = delivery?.endpoint_id;
   return typeof other !== "string" || other === registered.id
     ? undefined
-    : `The delivery is for the endpoint ${other}, probably registered by a command that was killed. Archive it with svc-webhooks endpoints archive ${other}.`;
+    : `The delivery is for the endpoint ${other}, probably registered by a command that was killed. Archive it with svc-webhooks service endpoints archive ${other}.`;
 }
 
 const again = "Start this command again. It registers a new endpoint with a new secret.";

@@ -6,7 +6,7 @@ import { listFromSandbox } from "../lib/control.js";
 export type Compared = Pick<WebhookEndpoint, "webhook_endpoint_id"> &
   Partial<Pick<WebhookEndpoint, "url" | "status">>;
 
-const listThem = "To see the endpoints, run svc-webhooks endpoints list.";
+const listThem = "To see the endpoints, run svc-webhooks service endpoints list.";
 
 /**
  * Resolves to the endpoint with this id, which is not checked if the service is not a sandbox. Without an id, resolves
@@ -35,7 +35,7 @@ export async function comparedEndpoint(
   const active = all.filter(({ status }) => status === "active");
   const [first, ...others] = active.length > 0 ? active : all;
   if (!first) {
-    const create = "Register one with svc-webhooks endpoints create.";
+    const create = "Register one with svc-webhooks service endpoints create.";
     throw new Failure("not_found", "The sandbox has no endpoint.", create);
   }
   if (others.length === 0) return first;

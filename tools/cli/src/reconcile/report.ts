@@ -194,7 +194,7 @@ function listLines(comparison: Comparison): readonly Line[] {
     const id = endpoint.webhook_endpoint_id;
     lines.push([
       paint("red", `The endpoint ${id} is archived, so the service sends nothing to it.`),
-      " Register a new one with svc-webhooks endpoints create, and give its secret to the receiver.",
+      " Register a new one with svc-webhooks service endpoints create, and give its secret to the receiver.",
     ]);
   } else if (problemsOf(comparison).includes("silence")) {
     lines.push([

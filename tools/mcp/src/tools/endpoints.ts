@@ -22,7 +22,7 @@ export async function activeEndpoint(
     throw new Refusal(
       "no_endpoint",
       "The sandbox has no active endpoint, so nothing is delivered.",
-      "Ask the user to register the receiver, for example with svc-webhooks endpoints create --url http://localhost:3000/webhooks --event email.sent --event email.delivered.",
+      "Ask the user to register the receiver, for example with svc-webhooks service endpoints create --url http://localhost:3000/webhooks --event email.sent --event email.delivered.",
     );
   }
   if (wanted === undefined && others.length === 0) return only;
