@@ -48,9 +48,11 @@ const isProse = (text: string) => /^[\p{L}`[*_]/u.test(text) && !isGuide(text);
 /** Returns the first sentence of a page's first paragraph, without markup. */
 export function summaryOf(page: string): string {
   const text = textOf(page).replace(/^---[^]*?^---$/m, "");
-  // The page of a command is its help in a block of code, which starts with its usage.
-  const help = paragraphsOf(text.match(/^```text\n(Usage: [^]*?)^```/m)?.[1] ?? "").slice(1);
-  const first = [...paragraphsOf(withoutBlocks(text)), ...help].find(isProse) ?? "";
+  // The page of a command starts with its help in a block of code, which starts with its usage.
+  const help = paragraphsOf(text.match(/^# .+\n\n```text\n(Usage: [^]*?)^```/m)?.[1] ?? "").slice(
+    1,
+  );
+  const first = [...help, ...paragraphsOf(withoutBlocks(text))].find(isProse) ?? "";
   const plain = first
     .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1")
     .replaceAll(/[`*]|<[^>]*>/g, "")

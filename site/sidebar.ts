@@ -15,7 +15,10 @@ const examples = (...names: readonly string[]): string[] =>
 const verifiedEvents = repositoryPages.filter((page) =>
   page.startsWith("examples/verified-events/"),
 );
-const commands = repositoryPages.filter((page) => page.startsWith("docs/cli/"));
+const indexOfCommands = ["README", "json", "output"].map((name) => `docs/cli/${name}.md`);
+const commands = repositoryPages.filter(
+  (page) => page.startsWith("docs/cli/") && !indexOfCommands.includes(page),
+);
 
 /** The sidebars, by the addresses at which they are shown. The order is that of a reader who starts from nothing. */
 export const groups: Readonly<Record<string, readonly Group[]>> = {
@@ -97,7 +100,7 @@ export const groups: Readonly<Record<string, readonly Group[]>> = {
       ],
     ],
   ],
-  "/docs/cli": [["The command line", ["docs/cli.md", ...commands]]],
+  "/docs/cli": [["The command line", [...indexOfCommands, ...commands]]],
   "/packages/": [
     ["Receive", packages("svc-webhooks", "core", "events", "schemes")],
     ["Adapters", packages("express", "fastify", "hono", "nest", "next", "node")],

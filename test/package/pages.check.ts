@@ -106,7 +106,10 @@ test.each([
   ["docs/README.md", "docs", /^(?!README).*\.md$/],
   ["examples/README.md", "examples", /^[^.]+$/],
 ])("the list of %s has everything in %s once", (page, folder, kind) => {
-  const wanted = readdirSync(join(root, folder)).filter((name) => kind.test(name));
+  const wanted = readdirSync(join(root, folder)).flatMap((name) => {
+    const index = `${name}/README.md`;
+    return kind.test(name) ? [name] : existsSync(join(root, folder, index)) ? [index] : [];
+  });
   const listed = Array.from(
     textOf(page).matchAll(/^- \[.+?\]\(([^)]+)\)/gm),
     ([, link = ""]) => link,

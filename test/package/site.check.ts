@@ -29,7 +29,7 @@ test("docs/README.md has the groups of the sidebar, in the same order", () => {
       section.split("\n")[0],
       Array.from(section.matchAll(/^- \[.+?\]\(([^)]+)\)/gm), ([, link]) => `docs/${link}`)
         // The command line has a sidebar of its own.
-        .filter((page) => page !== "docs/cli.md"),
+        .filter((page) => page !== "docs/cli/README.md"),
     ])
     .filter(([, pages]) => pages?.length);
   const inSidebar = groups["/"]?.map(([title, pages]) => [
@@ -70,7 +70,7 @@ test.each([
   ["README.md", "examples/quick-start", `${forge}/tree/main/examples/quick-start`],
   ["CONTRIBUTING.md", "site/pages.ts", `${forge}/blob/main/site/pages.ts`],
   ["docs/why.md", "../site/explain.md", "/explain"],
-  ["docs/why.md", "cli.md#exit-codes", "/docs/cli/#exit-codes"],
+  ["docs/why.md", "cli/README.md#exit-codes", "/docs/cli/#exit-codes"],
   ["README.md", "#packages", "#packages"],
   ["README.md", "https://example.com/#a", "https://example.com/#a"],
 ])("in %s, a link to %s leads to %s", (page, link, target) => {

@@ -74,10 +74,7 @@ const deadIn = (site: string, base: string) =>
   );
 
 /** The pages of the repository whose addresses do not follow from their paths. */
-const otherAddresses = new Map([
-  ["README.md", "overview"],
-  ["docs/cli.md", "docs/cli/"],
-]);
+const otherAddresses = new Map([["README.md", "overview"]]);
 
 /** Returns the address of a page of the repository, relative to the base. */
 const addressOf = (page: string) =>

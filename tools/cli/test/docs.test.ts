@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { root } from "@svc-webhooks/kit/programs";
@@ -22,52 +22,62 @@ async function formatted(path: string, text: string): Promise<readonly [string, 
 
 const helpOf = async (name: string) => (await cli([...name.split(" "), "--help"])).stdout;
 
-const own = commands.filter(({ name }) => !name.startsWith("service "));
-
-test.each(own)("docs/cli has the help of $name", async ({ name }) => {
-  const page = `# svc-webhooks ${name}\n\n\`\`\`text\n${await helpOf(name)}\`\`\`\n\n[All commands](../cli.md)\n`;
-  const [written, file] = await formatted(`docs/cli/${fileOf(name)}`, page);
-  await expect(written).toMatchFileSnapshot(file);
-});
-
-const fenced = (text: string) => `\n\`\`\`text\n${text}\`\`\`\n`;
 const option = /^ {2}-.*\n(?: {4,}.*\n)*/gm;
 const wordsOf = (text: string) => text.replaceAll(/\s+/g, " ");
 
+/** Returns a block with the help of a command, without the options of another command and without the exit codes. */
+async function blockOf(name: string, other: string): Promise<string> {
+  const common = new Set((await helpOf(other)).match(option)?.map(wordsOf));
+  const help = (await helpOf(name))
+    .replaceAll(option, (entry) => (common.has(wordsOf(entry)) ? "" : entry))
+    .replace(/Options:\n\n|\nExit codes:.*\n/g, "");
+  return fenced(help);
+}
+
+const fenced = (text: string) => `\n\`\`\`text\n${text}\`\`\`\n`;
+
+const own = commands.filter(({ name }) => !name.startsWith("service "));
+
+test.each(own)("docs/cli has the help of $name", async ({ name }) => {
+  const path = `docs/cli/${fileOf(name)}`;
+  // The text after the help is hand-written.
+  const page = existsSync(join(root, path))
+    ? readFileSync(join(root, path), "utf8")
+    : `# svc-webhooks ${name}\n${fenced("")}\n[All commands](README.md)\n`;
+  const block = await blockOf(name, "completions");
+  const text = page.replace(/^\n```text\n[^]*?^```\n/m, () => block);
+  const [written, file] = await formatted(path, text);
+  await expect(written).toMatchFileSnapshot(file);
+});
+
 test("docs/cli/service.md has the help of the commands of the service", async () => {
-  const shortest = await helpOf("service event-types list");
-  const common = shortest.match(option) ?? [];
-  const words = new Set(common.map(wordsOf));
+  // This command has only the options that all of them have.
+  const shortest = "service event-types list";
+  const options = (await helpOf(shortest)).match(option) ?? [];
   const sections = commands
     .filter((command) => !own.includes(command))
-    .map(async ({ name }) => {
-      const help = (await helpOf(name))
-        .replaceAll(option, (entry) => (words.has(wordsOf(entry)) ? "" : entry))
-        .replace(/Options:\n\n|\nExit codes:.*\n/g, "");
-      return `\n## ${withoutService(name)}\n${fenced(help)}`;
-    });
+    .map(async ({ name }) => `\n## ${withoutService(name)}\n${await blockOf(name, shortest)}`);
   const page = readFileSync(join(root, "docs/cli/service.md"), "utf8");
   const [intro = ""] = page.split(/^```text\n/m);
-  const text = [`${intro.trim()}\n`, fenced(common.join("")), ...(await Promise.all(sections))];
+  const text = [`${intro.trim()}\n`, fenced(options.join("")), ...(await Promise.all(sections))];
   const [written, file] = await formatted(
     "docs/cli/service.md",
-    `${text.join("")}\n[All commands](../cli.md)\n`,
+    `${text.join("")}\n[All commands](README.md)\n`,
   );
   await expect(written).toMatchFileSnapshot(file);
 });
 
 test.each([
-  ["docs/cli.md", "cli/"],
+  ["docs/cli/README.md", ""],
   ["tools/cli/README.md", "https://github.com/svc-webhooks/svc-webhooks/blob/main/docs/cli/"],
 ])("%s lists all commands", async (page, folder) => {
   const rows = listed.map(
-    ({ name, summary }) => `| [\`${name}\`](${folder}${fileOf(name)}) | ${summary} |\n`,
+    ({ name, summary }) => `- [\`${name}\`](${folder}${fileOf(name)}): ${summary}\n`,
   );
-  const table = `| command | what it does |\n| --- | --- |\n${rows.join("")}`;
   const text = readFileSync(join(root, page), "utf8");
   const [written, file] = await formatted(
     page,
-    text.replace(/^\| command .*\|\n(?:\|.*\|\n)*/m, () => table),
+    text.replace(/^- \[`dev`\].*\n(?:- .*\n)*/m, () => rows.join("")),
   );
   await expect(written).toMatchFileSnapshot(file);
 });
@@ -94,8 +104,8 @@ testPosix("the README's sign and verify agree", async () => {
   expect(await runBlock(block.replace("whsec_…", secret))).toBe("The signature is genuine.\n");
 });
 
-test("docs/cli.md names every scheme, and every mistake of a sender", () => {
-  const page = readFileSync(join(root, "docs/cli.md"), "utf8");
+test("docs/cli/verify.md names every scheme, and every mistake of a sender", () => {
+  const page = readFileSync(join(root, "docs/cli/verify.md"), "utf8");
   const folder = join(root, "tools/explain/src/senders");
   const ids = readdirSync(folder).flatMap((file) =>
     Array.from(
@@ -104,7 +114,7 @@ test("docs/cli.md names every scheme, and every mistake of a sender", () => {
     ),
   );
   expect(ids).toContain("sha1_header");
-  const [, section = ""] = /^## Other senders\n([^]*?)^## /m.exec(page) ?? [];
+  const [, section = ""] = /^## Other senders\n([^]*)/m.exec(page) ?? [];
   const names = Object.keys(senders);
   expect([...names, ...ids].filter((one) => !section.includes(`\`${one}\``))).toEqual([]);
 });

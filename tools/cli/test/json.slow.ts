@@ -1,9 +1,11 @@
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { createReceiver } from "@svc-webhooks/core";
 import { linesOf } from "@svc-webhooks/kit/collected";
 import { freePort } from "@svc-webhooks/kit/free-port";
 import { listen } from "@svc-webhooks/kit/servers";
-import { codeIn, tableOf } from "@svc-webhooks/kit/tables";
+import { root } from "@svc-webhooks/kit/programs";
+import { codeIn } from "@svc-webhooks/kit/tables";
 import { until } from "@svc-webhooks/kit/until";
 import { webhooks } from "@svc-webhooks/node";
 import { openSandbox } from "@svc-webhooks/kit/sandboxes";
@@ -13,12 +15,13 @@ import { adminFile } from "./inbox-admin.js";
 import { deliver, listening } from "./listening.js";
 import { cli, newFile, secret, start } from "./support.js";
 
-const rows = tableOf("docs/cli.md", "output of").map((row) => ({
-  names: codeIn(row["output of"] ?? ""),
-  shapes: codeIn(row["JSON"] ?? "").filter((code) => code.startsWith("{")),
+const page = readFileSync(join(root, "docs/cli/json.md"), "utf8");
+const rows = Array.from(page.matchAll(/^- (.+?): (.*)$/gm), ([, names = "", shapes = ""]) => ({
+  names: codeIn(names),
+  shapes: codeIn(shapes).filter((code) => code.startsWith("{")),
 }));
 
-test("docs/cli.md has the JSON of every command", () => {
+test("docs/cli/json.md has the JSON of every command", () => {
   const names = rows.flatMap((row) => row.names);
   expect(names.toSorted()).toEqual(commands.map(({ name }) => name).toSorted());
 });
@@ -34,7 +37,7 @@ function hasShape(value: object, shape: string): boolean {
   return required.every((key) => key in value) && Object.keys(value).every((key) => known.has(key));
 }
 
-test("every command writes the JSON that docs/cli.md has", async () => {
+test("every command writes the JSON that docs/cli/json.md has", async () => {
   const { url: SVC_BASE_URL } = await openSandbox({
     clock: "real",
     assumptions: { "A-09": "none" },

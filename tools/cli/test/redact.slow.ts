@@ -650,13 +650,13 @@ test("a folder that is a file is wrong usage", async () => {
   mkdirSync(`${out}-folder`);
 });
 
-test("docs/cli.md lists the secret of every sender", () => {
-  const page = readFileSync(join(root, "docs/cli.md"), "utf8");
-  const [, section = ""] = /^## Fixtures\n([^]*?)^## /m.exec(page) ?? [];
+test("docs/cli/redact.md lists the secret of every sender", () => {
+  const page = readFileSync(join(root, "docs/cli/redact.md"), "utf8");
+  const [, section = ""] = /^## Secrets of fixtures\n([^]*)/m.exec(page) ?? [];
   for (const sender of Object.values(senders)) {
     const row = section
       .split("\n")
-      .find((line) => line.startsWith("|") && line.includes(`\`${sender.name}\``));
+      .find((line) => line.startsWith("- ") && line.includes(`\`${sender.name}\``));
     expect(row).toContain(`\`${testSecretOf(sender).secret}\``);
   }
   expect(section).toContain(`\`${testSecretOf(service).secret}\``);
