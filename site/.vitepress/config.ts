@@ -15,6 +15,7 @@ import {
   root,
 } from "../pages.js";
 import { withPolicy } from "../policy.js";
+import { writeRedirects } from "../redirects.js";
 import { accessibleSearchBox } from "../search-box.js";
 import { searchable } from "../search.js";
 import { sidebars } from "../sidebar.js";
@@ -86,7 +87,10 @@ export default defineConfig({
     if (isRepositorys) page.frontmatter["source"] = forgeLink(file);
   },
   transformHtml: (html, file) => withPolicy(withNotFound(html, file, base)),
-  buildEnd: ({ outDir }) => writeMarkdown(outDir, host + base),
+  buildEnd({ outDir }) {
+    writeMarkdown(outDir, host + base);
+    writeRedirects(outDir, base, host);
+  },
   vite: {
     plugins: [accessibleSearchBox],
     publicDir: false,

@@ -12,6 +12,7 @@ import { braces } from "../../site/links.js";
 import { markdownOf, summaryOf } from "../../site/markdown.js";
 import { addressOf, repositoryPages, root, siteLink, textOf } from "../../site/pages.js";
 import { withPolicy } from "../../site/policy.js";
+import { problemsOf, redirectFiles, redirectPage, redirects } from "../../site/redirects.js";
 import { searchable } from "../../site/search.js";
 import { groups, sidebars } from "../../site/sidebar.js";
 
@@ -218,6 +219,45 @@ test("the policy of a page allows its own inline scripts, and no others", () => 
   const html = withPolicy('<head></head><script src="a.js"></script><script>go()</script>');
   expect(html).toContain("default-src 'none'; script-src 'self' 'sha256-");
   expect(html.match(/sha256-/g)).toHaveLength(1);
+});
+
+test("each old address leads to a page, or to a heading of it", () => {
+  expect(problemsOf(redirects)).toEqual([]);
+  const rows = {
+    "docs/why": "docs/stores",
+    "docs/cli": "docs/stores",
+    "docs/a": "docs/nowhere",
+    "docs/b": "docs/cli",
+    "docs/c": "docs/why#nowhere",
+    "docs/d": "docs/cli/#exit-codes",
+  };
+  expect(problemsOf(rows)).toEqual([
+    "docs/why is the address of a page.",
+    "docs/cli is the address of a page.",
+    "docs/a leads to docs/nowhere, which is not a page.",
+    "docs/b leads to docs/cli, which is not a page.",
+    "docs/c leads to docs/why#nowhere, but docs/why.md has no such heading.",
+  ]);
+});
+
+test("the page for an old address loads the new one without a script", () => {
+  const html = redirectPage("docs/stores#redis", "/base/", "https://docs.test");
+  expect(html).toContain('<meta http-equiv="refresh" content="0; url=/base/docs/stores#redis">');
+  expect(html).toContain('<link rel="canonical" href="https://docs.test/base/docs/stores">');
+  expect(html).toContain('<a href="/base/docs/stores#redis">');
+  expect(html).toContain("default-src 'none'; script-src 'self'; ");
+  expect(html).not.toContain("<script");
+});
+
+test("each old address has a page and a Markdown file", () => {
+  const files = redirectFiles("/base/", "https://docs.test");
+  expect(Object.keys(files)).toEqual(
+    Object.keys(redirects).flatMap((address) => [`${address}.html`, `${address}.md`]),
+  );
+  expect(files["docs/cli/trigger.html"]).toContain('href="/base/docs/cli/service#trigger"');
+  expect(files["docs/cli/trigger.md"]).toContain(
+    "(https://docs.test/base/docs/cli/service.md#trigger)",
+  );
 });
 
 test("the search finds prose, and neither code nor the API", () => {

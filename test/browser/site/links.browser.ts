@@ -7,6 +7,7 @@ import { defaultTreeAdapter as tree, parse, type DefaultTreeAdapterMap } from "p
 import { sized } from "@svc-webhooks/kit/sized";
 import { beforeAll, describe, expect, test } from "vitest";
 import { readmes } from "../../package/readme.js";
+import { redirects } from "../../../site/redirects.js";
 import { builtBelow, builtSite, fileAt, pagesIn } from "./site.js";
 
 type Node = DefaultTreeAdapterMap["node"];
@@ -162,6 +163,11 @@ describe("the built site", () => {
     const { ids } = pageAt(fileAt(site, address) ?? fileAt(site, `${address}/`) ?? "");
     const missing = exported.filter((name) => !ids.has(name.toLowerCase()));
     expect(missing.filter((name) => !ofFrameworks.has(name))).toEqual([]);
+  });
+
+  test("has a page at each old address", () => {
+    const isServed = (address: string) => fileAt(site, `/${address}`) !== undefined;
+    expect(Object.keys(redirects).filter((address) => !isServed(address))).toEqual([]);
   });
 
   test("llms.txt lists each page of the sidebars once, with a sentence and its Markdown", () => {
