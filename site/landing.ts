@@ -8,20 +8,20 @@ interface Tab {
   readonly heading: string;
 }
 
-const frameworks = (name: string, heading = name): Tab => ({
+const framework = (page: string, name: string, heading = name): Tab => ({
   name,
-  page: "docs/frameworks.md",
+  page: `docs/frameworks/${page}.md`,
   heading,
 });
 
 const tabs: readonly Tab[] = [
   { name: "Express", page: "README.md", heading: "svc-webhooks" },
-  { name: "Hono", page: "packages/hono/README.md", heading: "@svc-webhooks/hono" },
-  { name: "Next.js", page: "packages/next/README.md", heading: "App Router" },
-  frameworks("Fastify"),
-  frameworks("NestJS"),
-  frameworks("Koa"),
-  frameworks("Lambda", "AWS Lambda"),
+  framework("hono", "Hono"),
+  framework("next", "Next.js"),
+  framework("fastify", "Fastify"),
+  framework("nest", "NestJS"),
+  framework("koa", "Koa"),
+  framework("lambda", "Lambda", "AWS Lambda"),
 ];
 
 export interface Example {

@@ -9,7 +9,7 @@ export const notFoundBody = (base: string, advice: string): string => `<main cla
   <ul>
     <li><a href="${base}overview">Overview and quick start</a></li>
     <li><a href="${base}docs/troubleshooting">Troubleshooting</a>: symptoms, causes and fixes</li>
-    <li><a href="${base}docs/frameworks">Frameworks and platforms</a></li>
+    <li><a href="${base}docs/frameworks/">Frameworks and platforms</a></li>
   </ul>
 </main>`;
 

@@ -5,7 +5,7 @@ const firstSectionOnly =
   /^(?:examples\/|docs\/(?:benchmarks|mutation-testing|releasing|.+-table)\.md|(?:ARCHITECTURE|CONTRIBUTING)\.md|vectors\/)/;
 
 /** The pages whose tables are for looking up, and whose rows would outweigh their text. */
-const withoutTables = /^docs\/(?:cli|receivers|.+-table)\.md$/;
+const withoutTables = /^docs\/(?:cli|receivers|runtimes|.+-table)\.md$/;
 
 /** Words and endings that are in nearly every section, so that finding them says nothing. */
 const commonWords = new RegExp(

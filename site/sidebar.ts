@@ -1,8 +1,12 @@
 import type { DefaultTheme } from "vitepress";
+import { frameworks } from "./fragments/frameworks.js";
 import { addressOf, apiPages, repositoryPages, titleOf } from "./pages.js";
 
-/** A group of the sidebar: its title, and its pages as paths relative to the root of the repository. */
-export type Group = readonly [title: string, pages: readonly string[]];
+/**
+ * A group of the sidebar: its title, and its pages as paths relative to the root of the repository. A closed group shows
+ * its pages when it is opened, or when one of them is the current page.
+ */
+export type Group = readonly [title: string, pages: readonly string[], state?: "closed"];
 
 const docs = (...names: readonly string[]): string[] => names.map((name) => `docs/${name}.md`);
 const packages = (...names: readonly string[]): string[] =>
@@ -31,7 +35,7 @@ export const groups: Readonly<Record<string, readonly Group[]>> = {
           "README",
           "install",
           "why",
-          "frameworks",
+          "frameworks/README",
           "raw-body",
           "runtimes",
           "schemes",
@@ -41,6 +45,7 @@ export const groups: Readonly<Record<string, readonly Group[]>> = {
         ),
       ],
     ],
+    ["Frameworks", frameworks.map(({ name }) => `docs/frameworks/${name}.md`), "closed"],
     [
       "In production",
       docs("production", "guarantees", "stores", "logging", "reconcile", "tenants", "upgrading"),
@@ -65,7 +70,6 @@ export const groups: Readonly<Record<string, readonly Group[]>> = {
         "interface",
         "benchmarks",
         "guarantees-table",
-        "contract-table",
         "receiver-contract-table",
         "store-contract-table",
         "inbox-contract-table",
@@ -154,7 +158,11 @@ export function sidebars(): DefaultTheme.SidebarMulti {
   }
   const written = Object.entries(groups).map(([address, sidebar]) => [
     address,
-    sidebar.map(([text, pages]) => ({ text, items: pages.map(item) })),
+    sidebar.map(([text, pages, state]) => ({
+      text,
+      items: pages.map(item),
+      ...(state === "closed" && { collapsed: true }),
+    })),
   ]);
   const api = {
     text: "API",

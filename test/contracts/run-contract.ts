@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { adapterContract } from "@svc-webhooks/testing/adapter";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -6,7 +7,7 @@ import { tableOf } from "@svc-webhooks/kit/tables";
 import type { Platform } from "../runtimes/platforms.js";
 
 /** The page with the table that lists the number of passed cases by adapter and runtime. */
-export const tableFile = fileURLToPath(new URL("../../docs/contract-table.md", import.meta.url));
+export const tableFile = fileURLToPath(new URL("../../docs/runtimes.md", import.meta.url));
 
 // Renamed, because the linter treats every call of `it` as a test in this file.
 const register = it;
@@ -43,13 +44,7 @@ export function runContract(platforms: readonly Platform[]): Cells {
   return cells;
 }
 
-const heading = `# The cases of the adapter contract by runtime
-
-Each cell has the number of cases that an adapter passes on a runtime; an empty cell means that the adapter does not run there. [Runtimes](runtimes.md) explains the differences. \`SVC_SUITE=full npm run test:matrix -- -u\` writes this page.
-
-`;
-
-/** Formats the cells as the page in the documentation. */
+/** Formats the cells as the table in the documentation. */
 export function printed(cells: Cells, platforms: readonly Platform[]): string {
   const runtimes = platforms.map(({ runtime }) => runtime);
   const rows = Array.from(cells, ([adapter, row]) => [
@@ -59,13 +54,17 @@ export function printed(cells: Cells, platforms: readonly Platform[]): string {
   const line = (texts: readonly string[]) => `| ${texts.join(" | ")} |\n`;
   const head = ["adapter", ...runtimes];
   const table = [head, head.map((_, index) => (index ? "--:" : "---")), ...rows];
-  return heading + table.map(line).join("");
+  return table.map(line).join("");
 }
+
+/** Returns the page with another table. */
+export const pageWith = (table: string): string =>
+  readFileSync(tableFile, "utf8").replace(/(?:^\|.*\|\n)+/m, () => table);
 
 /** Returns the cells of the documented table: the number of cases by `adapter on runtime`. */
 const documented = (): ReadonlyMap<string, number> =>
   new Map(
-    tableOf("docs/contract-table.md", "adapter").flatMap(({ adapter, ...row }) =>
+    tableOf("docs/runtimes.md", "adapter").flatMap(({ adapter, ...row }) =>
       Object.entries(row)
         .filter(([, passed]) => passed !== "")
         .map(([runtime, passed]) => [`${adapter} on ${runtime}`, Number(passed)] as const),

@@ -10,6 +10,7 @@ import type { Served } from "@svc-webhooks/kit/launch";
 import { ends } from "@svc-webhooks/kit/sized";
 import { tarballsOf } from "@svc-webhooks/kit/tarballs";
 import { build } from "./install.js";
+import { nextProjects } from "./next-projects.js";
 import { projects } from "./projects.js";
 
 const SVC_WEBHOOK_SECRET = exampleSecret;
@@ -18,7 +19,9 @@ beforeAll(async () => {
   tarballs = await tarballsOf(["svc-webhooks"]);
 });
 
-describe.each(ends(projects))("$title $version", (project) => {
+const all = projects.toSpliced(1, 0, ...nextProjects);
+
+describe.each(ends(all))("$name $version", (project) => {
   let serve: Awaited<ReturnType<typeof build>>;
   let served: Served;
   beforeAll(async () => {
@@ -37,12 +40,12 @@ describe.each(ends(projects))("$title $version", (project) => {
   });
 
   const text = { "content-type": "text/plain" };
-  const refusesText = ["SvelteKit", "Astro"].includes(project.title);
+  const refusesText = ["sveltekit", "astro"].includes(project.name);
   test(`a delivery as plain text is ${refusesText ? "refused" : "processed"}`, async () => {
     expect(await status(served.origin, exampleEvent, text)).toBe(refusesText ? 403 : 200);
   });
 
-  test.runIf(project.title === "SvelteKit")(
+  test.runIf(project.name === "sveltekit")(
     "a body above 512 kB is processed only with BODY_SIZE_LIMIT",
     async () => {
       const large = { ...exampleEvent, html: "x".repeat(600_000) };

@@ -1,7 +1,9 @@
 import { once } from "node:events";
+import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import { Server, type AddressInfo } from "node:net";
 import { getTestServer } from "@google-cloud/functions-framework/testing";
+import { getRequestListener } from "@hono/node-server";
 import { Logger, type INestApplication } from "@nestjs/common";
 import { NestFactory } from "@nestjs/core";
 import { FastifyAdapter } from "@nestjs/platform-fastify";
@@ -17,10 +19,15 @@ import { spawned } from "@svc-webhooks/kit/launch";
 import { observedReceiver } from "@svc-webhooks/kit/receivers";
 import { signedDelivery } from "@svc-webhooks/testing";
 import Fastify from "fastify";
+import type { Hono } from "hono";
 import Koa from "koa";
+import { minVersion } from "semver";
 import { testPosix } from "@svc-webhooks/kit/systems";
+import { tableOf } from "@svc-webhooks/kit/tables";
+import { publicPackages } from "@svc-webhooks/kit/workspace";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { codeOf, moduleOf, preload, versionsOf } from "./page.js";
+import { frameworks } from "../../site/fragments/frameworks.js";
+import { codeOf, moduleOf, preload } from "./page.js";
 import { projects } from "./projects.js";
 
 const require = createRequire(import.meta.url);
@@ -74,21 +81,44 @@ async function serve(name: string, code: string): Promise<string> {
   return origin;
 }
 
+const onFastify = (code: string) =>
+  'import { FastifyAdapter } from "@nestjs/platform-fastify";\n' +
+  code.replace("create(AppModule)", "create(AppModule, new FastifyAdapter())");
+
 test.each([
+  ["Express 5", "express", (code: string) => code],
+  ["Express 4", "express", (code: string) => code.replace('"express"', '"express4"')],
   ["NestJS", "nest", (code: string) => code],
-  [
-    "NestJS on Fastify",
-    "nest-fastify",
-    (code: string) =>
-      'import { FastifyAdapter } from "@nestjs/platform-fastify";\n' +
-      code.replace("create(AppModule)", "create(AppModule, new FastifyAdapter())"),
-  ],
+  ["NestJS on Fastify", "nest", onFastify],
   ["Fastify", "fastify", (code: string) => code],
+  ["node:http", "node", (code: string) => code],
   ["Koa", "koa", (code: string) => code],
   ["h3", "h3", (code: string) => code],
-])("%s: a delivery is processed once, and a forged one is not", async (name, file, changed) => {
-  const code = codeOf(name.split(" ")[0] ?? "");
-  const origin = await serve(file, changed(code));
+])("%s: a delivery is processed once, and a forged one is not", async (name, page, changed) => {
+  const origin = await serve(name.replaceAll(/\W/g, "-"), changed(codeOf(page)));
+  expect(await responsesOf(`${origin}/webhooks`)).toEqual(expectedResponses);
+});
+
+test.each([
+  ["Hono", 1],
+  ["Hono with bindings", 2],
+])("%s: a delivery is processed once, and a forged one is not", async (name, position) => {
+  const file = await moduleOf(name.replaceAll(/\W/g, "-"), codeOf("hono", position));
+  const { default: app } = (await importModule(file)) as { readonly default: Hono };
+  const bindings = { SVC_WEBHOOK_SECRET: exampleSecret };
+  const server = createServer(getRequestListener((request) => app.fetch(request, bindings)));
+  const origin = await originOf(server.listen(0, "127.0.0.1"));
+  expect(await responsesOf(`${origin}/webhooks`)).toEqual(expectedResponses);
+});
+
+test("Express: a parser that runs first keeps the bytes with the hook of the page", async () => {
+  const parsed = codeOf("express").replace(
+    /^const app = [^]*$/m,
+    `${codeOf("express", 2).replace(/^import .*$/m, "")}
+app.post("/webhooks", webhooks(receiver));
+app.listen(3000);`,
+  );
+  const origin = await serve("express-verify", parsed);
   expect(await responsesOf(`${origin}/webhooks`)).toEqual(expectedResponses);
 });
 
@@ -202,19 +232,19 @@ test("in Koa after a body parser, the logged line names the general fix", async 
 test.each([
   [
     "a global prefix of NestJS",
-    "NestJS",
+    "nest",
     "await app.listen",
     'app.setGlobalPrefix("api");\nawait app.listen',
   ],
-  ["Fastify's bodyLimit", "Fastify", "logger: true", "bodyLimit: 1"],
-])("%s does not apply to the receiver", async (title, section, text, changed) => {
-  const code = codeOf(section).replace(text, changed);
+  ["Fastify's bodyLimit", "fastify", "logger: true", "bodyLimit: 1"],
+])("%s does not apply to the receiver", async (title, page, text, changed) => {
+  const code = codeOf(page).replace(text, changed);
   const origin = await serve(title.replaceAll(/\W/g, "-"), code);
   expect(await responsesOf(`${origin}/webhooks`)).toEqual(expectedResponses);
 });
 
 test("the rest of a Fastify app keeps its parsers", async () => {
-  const code = codeOf("Fastify").replace(
+  const code = codeOf("fastify").replace(
     "await app.listen",
     'app.post("/other", async (request) => request.body);\nawait app.listen',
   );
@@ -224,7 +254,7 @@ test("the rest of a Fastify app keeps its parsers", async () => {
 });
 
 test("Google Cloud Functions: a delivery is processed once, and a forged one is not", async () => {
-  await importModule(await moduleOf("functions", codeOf("Google Cloud Functions")));
+  await importModule(await moduleOf("functions", codeOf("google-cloud-functions")));
   const server = getTestServer("webhooks").listen(0, "127.0.0.1");
   expect(await responsesOf(await originOf(server))).toEqual(expectedResponses);
 });
@@ -289,7 +319,7 @@ describe("AWS Lambda", () => {
   type Handler = (event: object) => Promise<LambdaResponse>;
 
   async function handlerOf(name: string): Promise<Handler> {
-    const file = await moduleOf(`lambda-${name.replaceAll(/\W/g, "-")}`, codeOf("AWS Lambda"));
+    const file = await moduleOf(`lambda-${name.replaceAll(/\W/g, "-")}`, codeOf("lambda"));
     return ((await importModule(file)) as { handler: Handler }).handler;
   }
 
@@ -336,10 +366,10 @@ describe("AWS Lambda", () => {
 });
 
 describe("without a framework", () => {
-  /** Returns the page's code, after a module that defines the reader's own values. */
+  /** Returns the code of a runtime's page, after a module that defines the reader's own values. */
   async function served(runtime: string): Promise<string> {
     await moduleOf(`${runtime}-globals`, preload.split("const { listen }")[0] ?? "");
-    await moduleOf(`${runtime}-server`, codeOf("Bun and Deno"));
+    await moduleOf(`${runtime}-server`, codeOf(runtime));
     return moduleOf(
       runtime,
       `import "./${runtime}-globals.mjs";\nexport { default } from "./${runtime}-server.mjs";`,
@@ -373,22 +403,44 @@ describe("without a framework", () => {
   });
 });
 
-test("the table has the versions that the tests use", () => {
+/** Returns a major version: `3` for `3.2.0`. */
+const major = (version: string) => version.split(".")[0] ?? "";
+
+test("the pages have the versions that the tests use", () => {
   const { devDependencies } = require("../../package.json") as {
     devDependencies: Readonly<Record<string, string>>;
   };
-  const installed = (name: string) => devDependencies[name] ?? "";
-  const major = (version: string) => version.split(".")[0];
-  const tested = {
-    NestJS: ["11.0.0", installed("@nestjs/core")],
-    Fastify: [installed("fastify")],
-    Koa: [installed("koa")],
-    "Google Cloud Functions": [installed("@google-cloud/functions-framework")],
+  const installed = (name: string) => devDependencies[name]?.replace(/^npm:.*@/, "") ?? "";
+  const runtimes = Object.keys(tableOf("docs/runtimes.md", "adapter")[0] ?? {});
+  const numbered = (start: string, end: string) =>
+    runtimes.flatMap((one) =>
+      one.startsWith(start) ? one.slice(start.length).replace(end, "") : [],
+    );
+  const lowest = (range = "") => minVersion(range)?.version ?? "";
+  const peersOf = (name: string) =>
+    publicPackages.find(({ folder }) => folder === `packages/${name}`)?.manifest.peerDependencies ??
+    {};
+  const tested: Readonly<Record<string, readonly string[]>> = {
+    express: [installed("express4"), installed("express")],
+    fastify: [installed("fastify")],
+    hono: [installed("hono")],
+    nest: [lowest(peersOf("nest")["@nestjs/core"]), installed("@nestjs/core")],
+    node: [lowest(publicPackages[0]?.manifest.engines?.["node"]), ...numbered("Node ", "")],
+    koa: [installed("koa")],
+    "google-cloud-functions": [installed("@google-cloud/functions-framework")],
     h3: [installed("h3")],
-    "Bun, Deno": [installed("bun"), installed("deno")],
-    ...Object.fromEntries(projects.map(({ title, version }) => [title, [version]])),
+    bun: [installed("bun")],
+    deno: [installed("deno")],
+    ...Object.fromEntries(projects.map(({ name, version }) => [name, [version]])),
+    next: [...numbered("next start (", ")"), installed("next")],
   };
-  expect(Object.keys(tested).map((name) => [name, versionsOf(name)])).toEqual(
-    Object.entries(tested).map(([name, versions]) => [name, versions.map(major)]),
+  const stated = frameworks.filter(({ name }) => name !== "lambda");
+  expect(stated.map(({ name, tested: [, ...versions] }) => [name, versions])).toEqual(
+    stated.map(({ name }) => [name, tested[name]?.map(major)]),
   );
+});
+
+test.each(frameworks)("the page of $title reads the secret itself", ({ name }) => {
+  expect(codeOf(name)).toMatch(/secret: .*(?:SVC_WEBHOOK_SECRET|signingSecret)/);
+  expect(codeOf(name)).toMatch(/on: {|@OnWebhook\(/);
 });

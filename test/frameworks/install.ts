@@ -10,10 +10,10 @@ const node22 = ["-y", "-p", "node@22"];
 
 /** Installs and builds a project. Resolves to a function that serves it, with more environment variables. */
 export async function build(
-  { folder, section, file, packages, files, commands }: Project,
+  { name, page = name, position, file, packages, files, commands }: Project,
   tarballs: readonly string[],
 ): Promise<(environment?: Readonly<Record<string, string>>) => Promise<Served>> {
-  const cwd = `${buildFolder}/${folder}`;
+  const cwd = `${buildFolder}/${name}`;
   rmSync(cwd, { recursive: true, force: true });
   const all = {
     ...files,
@@ -22,11 +22,11 @@ export async function build(
     "preload.mjs": `${preload}
 import { isMainThread } from "node:worker_threads";
 if (isMainThread) process.chdir(${JSON.stringify(cwd)});`,
-    [file]: codeOf(section),
+    [file]: codeOf(page, position),
   };
-  for (const [name, text] of Object.entries(all)) {
-    mkdirSync(dirname(`${cwd}/${name}`), { recursive: true });
-    writeFileSync(`${cwd}/${name}`, text);
+  for (const [path, text] of Object.entries(all)) {
+    mkdirSync(dirname(`${cwd}/${path}`), { recursive: true });
+    writeFileSync(`${cwd}/${path}`, text);
   }
   const options = ["--no-audit", "--no-fund", "--no-package-lock", "--no-workspaces"];
   outputOf(await npx([...node22, "npm", "install", ...options, ...tarballs, ...packages], { cwd }));
@@ -48,7 +48,7 @@ if (isMainThread) process.chdir(${JSON.stringify(cwd)});`,
   return (environment = {}) => {
     // React Router's server opens others to look for a free port, unless it is given one.
     const settings = Object.entries({ PORT: "3000", ...environment }).map(
-      ([name, value]) => `${name}=${value}`,
+      ([variable, value]) => `${variable}=${value}`,
     );
     const command = ["env", ...settings, ...preloaded, `${cwd}/${program}`, ...args];
     return spawned(...npxStart, ...node22, ...command);

@@ -3,28 +3,19 @@ import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
 import { isPackage } from "../../tools/build/is-package.js";
-import { textOf } from "../package/readme.js";
+import { codeBlocks } from "../package/readme.js";
 
 /**
- * The folder of the page's code: Git-ignored, and inside the workspace, so that it finds the root's packages.
+ * The folder of the pages' code: Git-ignored, and inside the workspace, so that it finds the root's packages.
  */
 export const buildFolder = fileURLToPath(new URL(".build", import.meta.url));
 
-/** Returns the code of a section of docs/frameworks.md. */
-export function codeOf(section: string, position = 1): string {
-  const [, text = ""] = textOf("docs/frameworks.md").split(`\n## ${section}\n`);
-  const [own = ""] = text.split("\n## ");
-  const code = Array.from(own.matchAll(/^```ts\n([^]*?)^```$/gm), ([, block]) => block)[
-    position - 1
-  ];
-  if (code === undefined) throw new Error(`"${section}" has no block ${position}.`);
+/** Returns a block of code of a framework's page. */
+export function codeOf(framework: string, position = 1): string {
+  const page = `docs/frameworks/${framework}.md`;
+  const code = codeBlocks(page)[position - 1]?.code;
+  if (code === undefined) throw new Error(`${page} has no block ${position}.`);
   return code;
-}
-
-/** Returns the versions in the page's table. */
-export function versionsOf(section: string): readonly string[] {
-  const row = new RegExp(String.raw`^\| \[${section}\].*?\|.*?\|(.*?)\|`, "m");
-  return row.exec(textOf("docs/frameworks.md"))?.[1]?.trim().split(", ") ?? [];
 }
 
 /** Writes code as a module that Node can import, and returns its path. */
@@ -44,7 +35,7 @@ export async function moduleOf(name: string, code: string): Promise<string> {
 }
 
 /**
- * The source of a module that runs before the code of the page: it makes every server listen on a free local
+ * The source of a module that runs before the code of a page: it makes every server listen on a free local
  * port, which it prints.
  */
 export const preload = `

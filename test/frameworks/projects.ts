@@ -1,10 +1,12 @@
 /** An app of a framework that is installed for its tests alone: it needs Node 22 or has too many packages. */
 export interface Project {
-  /** The framework's name in the page's table. */
-  readonly title: string;
-  readonly folder: string;
+  /** The name of the app's folder. */
+  readonly name: string;
+  /** The framework's page. Default: `name`. */
+  readonly page?: string;
+  /** The position of the page's block. Default: the first. */
+  readonly position?: number;
   readonly version: string;
-  readonly section: string;
   /** The file to which the page's code belongs. */
   readonly file: string;
   readonly path: string;
@@ -17,10 +19,8 @@ export interface Project {
 
 export const projects: readonly Project[] = [
   {
-    title: "SvelteKit",
-    folder: "sveltekit",
+    name: "sveltekit",
     version: "3.2.0",
-    section: "SvelteKit",
     file: "src/routes/webhooks/+server.ts",
     path: "/webhooks",
     packages: [
@@ -39,10 +39,8 @@ export const projects: readonly Project[] = [
     commands: [["node_modules/vite/bin/vite.js", "build"], ["build/index.js"]],
   },
   {
-    title: "React Router",
-    folder: "react-router",
+    name: "react-router",
     version: "8.4.0",
-    section: "React Router and Remix",
     file: "app/routes/webhooks.ts",
     path: "/webhooks",
     packages: [
@@ -69,10 +67,8 @@ export const projects: readonly Project[] = [
     ],
   },
   {
-    title: "Remix",
-    folder: "remix",
+    name: "remix",
     version: "2.17.5",
-    section: "React Router and Remix",
     file: "app/routes/webhooks.ts",
     path: "/webhooks",
     packages: ["@remix-run/express@2.17.5", "express@4.22.3"],
@@ -94,10 +90,8 @@ export const projects: readonly Project[] = [
     commands: [["server.js"]],
   },
   {
-    title: "Astro",
-    folder: "astro",
+    name: "astro",
     version: "7.3.5",
-    section: "Astro",
     file: "src/pages/webhooks.ts",
     path: "/webhooks",
     packages: ["astro@7.3.5", "@astrojs/node@11.1.6"],
@@ -109,10 +103,8 @@ export const projects: readonly Project[] = [
     commands: [["node_modules/astro/bin/astro.mjs", "build"], ["dist/server/entry.mjs"]],
   },
   {
-    title: "Nuxt",
-    folder: "nuxt",
+    name: "nuxt",
     version: "4.5.2",
-    section: "Nuxt",
     file: "server/routes/webhooks.post.ts",
     path: "/webhooks",
     packages: ["nuxt@4.5.2"],
@@ -122,10 +114,8 @@ export const projects: readonly Project[] = [
     commands: [["node_modules/nuxt/bin/nuxt.mjs", "build"], [".output/server/index.mjs"]],
   },
   {
-    title: "Firebase",
-    folder: "firebase",
+    name: "firebase",
     version: "7.4.0",
-    section: "Firebase",
     file: "index.js",
     path: "/",
     packages: [

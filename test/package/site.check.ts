@@ -33,10 +33,12 @@ test("docs/README.md has the groups of the sidebar, in the same order", () => {
         .filter((page) => page !== "docs/cli/README.md"),
     ])
     .filter(([, pages]) => pages?.length);
-  const inSidebar = groups["/"]?.map(([title, pages]) => [
-    title,
-    pages.filter((page) => /^docs\/(?!README)[^/]+$/.test(page)),
-  ]);
+  const inSidebar = groups["/"]
+    ?.map(([title, pages]) => [
+      title,
+      pages.filter((page) => /^docs\/(?!README)[^/]+(?:\/README\.md)?$/.test(page)),
+    ])
+    .filter(([, pages]) => pages?.length);
   expect(inIndex).toEqual(inSidebar);
 });
 
@@ -105,8 +107,8 @@ test.each(repositoryPages)(
 test("each tab of the landing page links to the section that has its code", () => {
   const links = examples().map(({ name, address }) => [name, address]);
   expect(links).toContainEqual(["Express", "/overview#svc-webhooks"]);
-  expect(links).toContainEqual(["Next.js", "/packages/next/#app-router"]);
-  expect(links).toContainEqual(["Lambda", "/docs/frameworks#aws-lambda"]);
+  expect(links).toContainEqual(["Next.js", "/docs/frameworks/next#nextjs"]);
+  expect(links).toContainEqual(["Lambda", "/docs/frameworks/lambda#aws-lambda"]);
 });
 
 test.each(["previous", "others"] as const)(

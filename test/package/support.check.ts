@@ -33,7 +33,7 @@ const matrix = Array.from(
 );
 
 /** The Node versions in the table of the adapters' contract, without the one that runs the tests. */
-const ofAdapters = Object.keys(tableOf("docs/contract-table.md", "adapter")[0] ?? {}).flatMap(
+const ofAdapters = Object.keys(tableOf("docs/runtimes.md", "adapter")[0] ?? {}).flatMap(
   (name) => /^Node (\d+)$/.exec(name)?.[1] ?? [],
 );
 

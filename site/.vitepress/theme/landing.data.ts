@@ -18,12 +18,7 @@ declare global {
 }
 
 export default defineLoader({
-  watch: [
-    "../../../README.md",
-    "../../../packages/{hono,next}/README.md",
-    "../../../docs/frameworks.md",
-    "../../../docs/why.md",
-  ],
+  watch: ["../../../README.md", "../../../docs/frameworks/*.md", "../../../docs/why.md"],
   async load(): Promise<LandingData> {
     const { markdown, site } = globalThis.VITEPRESS_CONFIG;
     const md = await createMarkdownRenderer(root, markdown, site.base);

@@ -143,9 +143,9 @@ describeWithBrowser("the pages of the site", () => {
     const blocks = new Set(
       [
         "README.md",
-        "packages/hono/README.md",
-        "packages/next/README.md",
-        "docs/frameworks.md",
+        ...["hono", "next", "fastify", "nest", "koa", "lambda"].map(
+          (name) => `docs/frameworks/${name}.md`,
+        ),
       ].flatMap((file) =>
         Array.from(
           readFileSync(join(root, file), "utf8").matchAll(/^```[jt]s[^\n]*\n([^]*?)^```$/gm),

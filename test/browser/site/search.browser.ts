@@ -27,11 +27,11 @@ describeWithBrowser("the search", () => {
   test.each([
     ["takeover", "/docs/why"],
     ["raw body", "/docs/raw-body"],
-    ["mount in Fastify", "/docs/frameworks"],
+    ["mount in Fastify", "/docs/frameworks/fastify"],
     ["test handler", "/docs/test-your-handler"],
-    ["how do I mount a receiver in Fastify", "/docs/frameworks"],
+    ["how do I mount a receiver in Fastify", "/docs/frameworks/fastify"],
     ["how do I test a handler", "/docs/test-your-handler"],
-    ["what does an AWS Lambda function need", "/docs/frameworks"],
+    ["what does an AWS Lambda function need", "/docs/frameworks/lambda"],
     ["other_delivery_id", "/docs/troubleshooting"],
   ])('lists for "%s" %s first', async (query, address) => {
     const { origin } = await serveSite();

@@ -1,0 +1,59 @@
+import { importsOf, secretIn } from "../code.js";
+import type { FrameworkFragment } from "../framework.js";
+import type { ReceiverFragment } from "../receiver.js";
+
+const first = 'import { Injectable, Module } from "@nestjs/common";';
+const core = 'import { NestFactory } from "@nestjs/core";';
+
+/** Returns the class whose methods handle the events, after the decorator of typed events if there is one. */
+function handlersOf({ handlers, events }: ReceiverFragment): string {
+  const decorator = events === undefined ? "OnWebhook" : "OnEvent";
+  const methods = handlers.map(
+    ({ type, logs, event }, index) => `
+      @${decorator}("${type}")
+      log${index || ""}(event: ${event}) {
+        console.log(${logs});
+      }`,
+  );
+  return `${events === undefined ? "" : `const OnEvent = handlerOf<${events}>();\n\n`}@Injectable()
+    class Handlers {${methods.join("\n")}
+    }`;
+}
+
+export const nest: FrameworkFragment = {
+  name: "nest",
+  title: "NestJS",
+  mountedWith: "svc-webhooks/nest",
+  tested: ["NestJS", "11", "12"],
+  install: "svc-webhooks    # in a NestJS project",
+  module(receiver) {
+    const decorator = receiver.events === undefined ? "OnWebhook" : "handlerOf";
+    const imports = [
+      first,
+      core,
+      `import { ${decorator}, WebhooksModule } from "svc-webhooks/nest";`,
+      ...receiver.handlers.flatMap((handler) => handler.imports),
+      ...receiver.imports,
+    ];
+    const options = [
+      `path: "${receiver.path}"`,
+      ...receiver.options,
+      `secret: ${secretIn(receiver.secretVariable)}`,
+    ];
+    return `${importsOf(imports)}
+
+${handlersOf(receiver)}
+
+@Module({
+  imports: [WebhooksModule.forRoot({
+    ${options.join(",\n")}
+  })],
+  providers: [Handlers],
+})
+class AppModule {}
+
+const app = await NestFactory.create(AppModule);
+app.enableShutdownHooks();
+await app.listen(3000);`;
+  },
+};
