@@ -10,6 +10,8 @@ const order = (declaration: string): string => {
   return `${rank} ${name}`;
 };
 
+const inEnglish = (a: string, b: string) => a.localeCompare(b, "en");
+
 /** Returns import declarations in the order of the pages. Names from one module are imported by one declaration. */
 export function importsOf(declarations: readonly string[]): string {
   const namesOf = new Map<string, Set<string>>();
@@ -25,11 +27,9 @@ export function importsOf(declarations: readonly string[]): string {
     namesOf.set(start, new Set([...known, ...names.split(", ")]));
   }
   const merged = Array.from(namesOf, ([start, names]) =>
-    start.replace("*", [...names].toSorted().join(", ")),
+    start.replace("*", [...names].toSorted(inEnglish).join(", ")),
   );
-  return [...merged, ...others]
-    .toSorted((a, b) => order(a).localeCompare(order(b), "en"))
-    .join("\n");
+  return [...merged, ...others].toSorted((a, b) => inEnglish(order(a), order(b))).join("\n");
 }
 
 /** Returns the expression that reads a secret from the environment. */

@@ -75,7 +75,7 @@ test("NestJS has a method of typed events for another sender", async () => {
 @Injectable()
 class Handlers {
   @OnEvent("invoice.paid")
-  log(event: Stripe.InvoicePaidEvent) {
+  invoicePaid(event: Stripe.InvoicePaidEvent) {
     console.log(event.id);
   }
 }

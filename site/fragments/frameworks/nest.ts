@@ -5,13 +5,17 @@ import type { ReceiverFragment } from "../receiver.js";
 const first = 'import { Injectable, Module } from "@nestjs/common";';
 const core = 'import { NestFactory } from "@nestjs/core";';
 
+/** Returns the name of the method for a type: `invoicePaid` for `invoice.paid`, and `log` for `*`. */
+const methodOf = (type: string): string =>
+  type.replaceAll(/[\W_]+(\w?)/g, (_match, letter: string) => letter.toUpperCase()) || "log";
+
 /** Returns the class whose methods handle the events, after the decorator of typed events if there is one. */
 function handlersOf({ handlers, events }: ReceiverFragment): string {
   const decorator = events === undefined ? "OnWebhook" : "OnEvent";
   const methods = handlers.map(
-    ({ type, logs, event }, index) => `
+    ({ type, logs, event }) => `
       @${decorator}("${type}")
-      log${index || ""}(event: ${event}) {
+      ${methodOf(type)}(event: ${event}) {
         console.log(${logs});
       }`,
   );
