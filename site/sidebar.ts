@@ -24,64 +24,82 @@ const commands = repositoryPages.filter(
   (page) => page.startsWith("docs/cli/") && !indexOfCommands.includes(page),
 );
 
-/** The sidebars, by the addresses at which they are shown. The order is that of a reader who starts from nothing. */
-export const groups: Readonly<Record<string, readonly Group[]>> = {
-  "/": [
+/**
+ * The doors of the documentation: what a reader wants, and the pages for it. Each page is in one door. The group after
+ * "Start" is a part of it.
+ */
+const doors: readonly Group[] = [
+  [
+    "Start",
     [
-      "Start",
-      [
-        "README.md",
-        ...docs(
-          "README",
-          "install",
-          "why",
-          "frameworks/README",
-          "raw-body",
-          "runtimes",
-          "schemes",
-          "verified-events",
-          "lists",
-          "recipes",
-        ),
-      ],
+      "README.md",
+      ...docs("README", "install", "why", "frameworks/README", "schemes", "raw-body", "runtimes"),
     ],
-    ["Frameworks", frameworks.map(({ name }) => `docs/frameworks/${name}.md`), "closed"],
+  ],
+  ["Frameworks", frameworks.map(({ name }) => `docs/frameworks/${name}.md`), "closed"],
+  [
+    "Be safe",
+    docs(
+      "guarantees",
+      "stores",
+      "recipes",
+      "verified-events",
+      "lists",
+      "order",
+      "tenants",
+      "test-your-handler",
+      "crash-test",
+      "scenarios",
+    ),
+  ],
+  [
+    "Run it",
+    docs(
+      "production",
+      "logging",
+      "troubleshooting",
+      "debug-a-signature",
+      "configuration-errors",
+      "inbox",
+      "queues",
+      "operate",
+      "scaling",
+      "reconcile",
+      "upgrading",
+      "sandbox-image",
+      "with-an-agent",
+    ),
+  ],
+  ["Reference", docs("outcomes", "interface")],
+  [
+    "Proof",
     [
-      "In production",
-      docs("production", "guarantees", "stores", "logging", "reconcile", "tenants", "upgrading"),
-    ],
-    ["When something fails", docs("troubleshooting", "debug-a-signature", "configuration-errors")],
-    ["Queues", docs("inbox", "order", "operate", "queues", "scaling")],
-    [
-      "Test",
-      docs(
-        "test-your-handler",
-        "crash-test",
-        "scenarios",
-        "sandbox-image",
-        "receivers",
-        "with-an-agent",
-      ),
-    ],
-    [
-      "Reference",
-      docs(
-        "outcomes",
-        "interface",
+      ...docs(
         "benchmarks",
+        "receivers",
         "guarantees-table",
         "receiver-contract-table",
         "store-contract-table",
         "inbox-contract-table",
         "crash-test-table",
         "interface-table",
-      ).concat("vectors/README.md"),
+        "mutation-testing",
+        "decisions",
+      ),
+      "vectors/README.md",
     ],
+    "closed",
+  ],
+];
+
+/** The sidebars, by the addresses at which they are shown. The order is that of a reader who starts from nothing. */
+export const groups: Readonly<Record<string, readonly Group[]>> = {
+  "/": [
+    ...doors,
     [
       "The project",
       [
         "ARCHITECTURE.md",
-        ...docs("decisions", "mutation-testing"),
         "CONTRIBUTING.md",
         ...docs(
           "contributing/ci",
@@ -104,6 +122,7 @@ export const groups: Readonly<Record<string, readonly Group[]>> = {
       ],
     ],
   ],
+  // A part of the door "Reference".
   "/docs/cli": [["The command line", [...indexOfCommands, ...commands]]],
   "/packages/": [
     ["Receive", packages("svc-webhooks", "core", "events", "schemes")],
