@@ -49,6 +49,7 @@ const doors: readonly Group[] = [
       "tenants",
       "test-your-handler",
       "crash-test",
+      "crash-test-reference",
       "scenarios",
     ),
   ],

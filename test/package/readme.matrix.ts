@@ -58,7 +58,7 @@ const isLogged = (line: string) => line.startsWith("svc-webhooks ");
 
 const showsTests = ({ file }: CodeBlock) =>
   file.startsWith("tools/testing/") ||
-  ["docs/test-your-handler.md", "docs/crash-test.md"].includes(file);
+  /^docs\/(?:test-your-handler|crash-test|crash-test-reference)\.md$/.test(file);
 
 test.each(blocks)("$name runs without an error", async (block) => {
   const { exitCode, stdout, stderr } = await run(block, {
