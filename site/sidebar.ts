@@ -43,6 +43,7 @@ const doors: readonly Group[] = [
       "guarantees",
       "stores",
       "recipes",
+      "migrate",
       "verified-events",
       "lists",
       "order",

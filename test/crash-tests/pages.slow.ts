@@ -59,7 +59,7 @@ const recipes: readonly Recipe[] = [
       insert into emails values ('${fixture("email.sent").data.email_id}', 'queued')`,
   },
   {
-    page: "docs/recipes.md",
+    page: "docs/stores.md",
     name: "receiverOnNeon",
     tool: ({ pool }) => neonOver(pool),
     tables: "create table delivered (delivery_id text)",

@@ -18,15 +18,15 @@ import { codeBlocks, compileBlocks } from "./readme.js";
 
 const secret = "whsec_test";
 
-const blocks = codeBlocks("docs/recipes.md").filter(({ code }) =>
-  /^export const \w+ = /m.test(code),
-);
+const blocks = ["docs/recipes.md", "docs/stores.md"]
+  .flatMap(codeBlocks)
+  .filter(({ code }) => /^export const \w+ = /m.test(code));
 const { modulePath } = await compileBlocks(blocks);
 
 /** Returns the address of the module of the recipe that exports this name. */
 function recipe(name: string): string {
   const block = blocks.find(({ code }) => code.includes(`export const ${name} = `));
-  if (!block) throw new Error(`docs/recipes.md must have the recipe ${name}.`);
+  if (!block) throw new Error(`A page must have the recipe ${name}.`);
   return pathToFileURL(modulePath(block)).href;
 }
 

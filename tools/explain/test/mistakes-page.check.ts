@@ -7,13 +7,20 @@ import { mistakes } from "../src/mistakes.js";
 
 test("docs/debug-a-signature.md lists all mistakes (npx vitest run --config test/package/check.config.ts -u writes them)", async () => {
   const file = join(root, "docs/debug-a-signature.md");
-  const rows = Object.entries(mistakes).map(
-    ([id, { cause, fix }]) => `| \`${id}\` | ${cause} | ${fix} |\n`,
-  );
-  const table = `| mistake | cause | fix |\n| --- | --- | --- |\n${rows.join("")}`;
+  const entries = Object.entries(mistakes);
+  const groups = [...new Set(entries.map(([, { fix }]) => fix))].map((fix) => ({
+    fix,
+    group: entries.filter(([, one]) => one.fix === fix),
+  }));
+  const list = (group: typeof entries, end: string) =>
+    group.map(([id, { cause }]) => `- \`${id}\`: ${cause}${end}\n`).join("");
+  const single = groups.filter(({ group }) => group.length < 3);
+  const shared = groups.filter(({ group }) => group.length >= 3);
   const written = readFileSync(file, "utf8").replace(
-    /^\| mistake .*\|\n(?:\|.*\|\n)*/m,
-    () => table,
+    /^- `missing_header`[^]*/m,
+    () =>
+      single.map(({ fix, group }) => list(group, ` ${fix}`)).join("") +
+      shared.map(({ fix, group }) => `\n**${fix}** This fixes:\n\n${list(group, "")}`).join(""),
   );
   const options = await resolveConfig(file);
   await expect(await format(written, { ...options, filepath: file })).toMatchFileSnapshot(file);
