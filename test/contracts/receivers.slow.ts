@@ -226,7 +226,7 @@ describe("docs/receivers.md", () => {
   const page = join(root, "docs/receivers.md");
   const columns = { "svc-webhooks": ours["node:http"], ...others };
   const failed = new Map<string, readonly string[]>();
-  // Only in full, the cases that the page lists as passed are run too.
+  // Only in full, the cases that a receiver passes are run too.
   const listed = tableOf("docs/receivers.md", "case");
 
   beforeAll(async () => {
@@ -241,10 +241,12 @@ describe("docs/receivers.md", () => {
 
   test("has the results of published receivers (vitest -u writes them in full)", async () => {
     const names = Object.keys(columns);
-    const rows = titles.map((title) => [
-      title,
-      ...names.map((name) => (failed.get(name)?.includes(title) ? "✘" : "✔")),
-    ]);
+    const rows = titles
+      .filter((title) => names.some((name) => failed.get(name)?.includes(title)))
+      .map((title) => [
+        title,
+        ...names.map((name) => (failed.get(name)?.includes(title) ? "✘" : "✔")),
+      ]);
     const sum = names.map((name) => `${titles.length - (failed.get(name)?.length ?? 0)}`);
     const head = ["case", ...names];
     const lines = [
