@@ -102,6 +102,19 @@ test.each(pages)(
   },
 );
 
+/** The most bytes of a page of the documentation. */
+const mostBytes = 30_000;
+
+/** The page of figures, and the pages that are about to be divided. */
+const long: ReadonlySet<string> = new Set(["docs/benchmarks.md", "docs/cli.md", "docs/schemes.md"]);
+
+test.each(readmes().filter((page) => page.startsWith("docs/") && !long.has(page)))(
+  "%s has at most 30 kB",
+  (page) => {
+    expect(statSync(join(root, page)).size).toBeLessThanOrEqual(mostBytes);
+  },
+);
+
 test.each([
   ["docs/README.md", "docs", /^(?!README).*\.md$/],
   ["examples/README.md", "examples", /^[^.]+$/],
