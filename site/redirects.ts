@@ -9,6 +9,7 @@ import { withPolicy } from "./policy.js";
  * a fragment. A static page never gets the fragment of the old address, so readers of that one start at the new one's.
  */
 export const redirects: Readonly<Record<string, string>> = {
+  "docs/contract-table": "docs/runtimes",
   "docs/cli/domains-add": "docs/cli/service#domains-add",
   "docs/cli/domains-list": "docs/cli/service#domains-list",
   "docs/cli/domains-verify": "docs/cli/service#domains-verify",
