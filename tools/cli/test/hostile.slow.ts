@@ -260,7 +260,7 @@ test("every command that prints what others send is among them", () => {
   const names = commands
     .map(({ name }) => name)
     .filter((name) => !others.has(name) && !name.startsWith("inbox "));
-  expect(Object.keys(argumentsOf)).toEqual(names);
+  expect(Object.keys(argumentsOf).toSorted()).toEqual(names.toSorted());
 });
 
 test("JSON with masked texts is JSON", async () => {
