@@ -1,4 +1,4 @@
-import type { Scheme, SignedBody } from "@svc-webhooks/core";
+import type { Scheme, SchemeFor, SignedBody } from "@svc-webhooks/core";
 import { bodyId } from "./lib/body-id.js";
 import { importEd25519, isEd25519Key } from "./lib/ed25519.js";
 import { fromHex } from "./lib/hex.js";
@@ -7,6 +7,7 @@ import { inspectOne } from "./lib/one-signature.js";
 import type { PublicKeyClaim } from "./lib/public-key.js";
 import { filled } from "./lib/text.js";
 import { timeProblem, toleranceOf, type TimedOptions } from "./lib/time.js";
+import type { TypedEvent } from "./lib/typed-event.js";
 
 const name = "x-signature-ed25519";
 const timestamp = "x-signature-timestamp";
@@ -38,7 +39,9 @@ const signatureOf = (text: string) => (text.length === 128 ? fromHex(text) : und
  * });
  * ```
  */
-export function discord(options: TimedOptions = {}): Scheme<PublicKeyClaim> {
+export function discord<Event extends TypedEvent = never>(
+  options: TimedOptions = {},
+): SchemeFor<Event, PublicKeyClaim> {
   const toleranceMs = toleranceOf(options);
   return {
     name: "discord",
@@ -66,5 +69,5 @@ export function discord(options: TimedOptions = {}): Scheme<PublicKeyClaim> {
         : { deliveryId: await bodyId(bytes), reply },
 
     eventType: (body) => filled((body["event"] as SignedBody | null | undefined)?.["type"]),
-  };
+  } satisfies Scheme<PublicKeyClaim>;
 }

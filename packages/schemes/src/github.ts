@@ -1,10 +1,11 @@
-import type { Scheme } from "@svc-webhooks/core";
+import type { Scheme, SchemeFor } from "@svc-webhooks/core";
 import { assertOptions } from "@svc-webhooks/core/adapter";
 import { hexDigest } from "./lib/digests.js";
 import { importHmacKey, type HmacClaim } from "./lib/hmac-key.js";
 import { textKey } from "./lib/keys.js";
 import { inspectOne } from "./lib/one-signature.js";
 import { filled } from "./lib/text.js";
+import type { TypedEvent } from "./lib/typed-event.js";
 
 const name = "x-hub-signature-256";
 const deliveryId = "x-github-delivery";
@@ -29,7 +30,9 @@ const event = "x-github-event";
  * });
  * ```
  */
-export function github(options: Readonly<Record<never, never>> = {}): Scheme<HmacClaim> {
+export function github<Event extends TypedEvent = never>(
+  options: Readonly<Record<never, never>> = {},
+): SchemeFor<Event, HmacClaim> {
   assertOptions(options, []);
   return {
     name: "github",
@@ -54,5 +57,5 @@ export function github(options: Readonly<Record<never, never>> = {}): Scheme<Hma
       const action = filled(body["action"]);
       return type && action ? `${type}.${action}` : type;
     },
-  };
+  } satisfies Scheme<HmacClaim>;
 }

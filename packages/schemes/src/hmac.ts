@@ -1,4 +1,11 @@
-import type { HeaderLookup, Identified, Inspection, Scheme, SignedBody } from "@svc-webhooks/core";
+import type {
+  HeaderLookup,
+  Identified,
+  Inspection,
+  Scheme,
+  SchemeFor,
+  SignedBody,
+} from "@svc-webhooks/core";
 import { bodyId } from "./lib/body-id.js";
 import { utf8 } from "./lib/bytes.js";
 import { importHmacKey, importWebHmac, type HmacClaim } from "./lib/hmac-key.js";
@@ -17,6 +24,7 @@ import { andThen } from "./lib/maybe-promise.js";
 import { inspectList } from "./lib/signature-list.js";
 import { filled, single } from "./lib/text.js";
 import { timeProblem, toleranceOf } from "./lib/time.js";
+import type { TypedEvent } from "./lib/typed-event.js";
 
 /**
  * Returns the scheme of a sender that signs with an HMAC of the body, or of the time and the body. Whatever the options
@@ -29,27 +37,24 @@ import { timeProblem, toleranceOf } from "./lib/time.js";
  * import { createReceiver } from "svc-webhooks";
  * import { hmac } from "svc-webhooks/schemes";
  *
- * export const zoom = createReceiver({
+ * export const pagerduty = createReceiver({
  *   scheme: hmac({
- *     name: "zoom",
- *     header: "x-zm-signature",
- *     prefix: "v0=",
+ *     name: "pagerduty",
+ *     header: "x-pagerduty-signature",
+ *     prefix: "v1=",
+ *     separator: ",",
  *     encoding: "hex",
- *     timestamp: { header: "x-zm-request-timestamp", unit: "s" },
- *     before: (time) => `v0:${time}:`,
- *     handlerTimeoutMs: 2_000,
- *     async handshake({ event, payload }, sign) {
- *       if (event !== "endpoint.url_validation") return undefined;
- *       const { plainToken } = payload as { plainToken: string };
- *       return { plainToken, encryptedToken: await sign(plainToken) };
- *     },
+ *     id: ({ event }) => (event as { id?: string } | undefined)?.id,
+ *     type: ({ event }) => (event as { event_type?: string } | undefined)?.event_type,
  *   }),
- *   secret: process.env.ZOOM_SECRET_TOKEN ?? "",
- *   on: { "meeting.started": (event) => console.log(event["payload"]) },
+ *   secret: process.env.PAGERDUTY_WEBHOOK_SECRET ?? "",
+ *   on: { "incident.triggered": ({ event }) => console.log("triggered:", event) },
  * });
  * ```
  */
-export function hmac(options: HmacOptions): Scheme<HmacClaim> {
+export function hmac<Event extends TypedEvent = never>(
+  options: HmacOptions,
+): SchemeFor<Event, HmacClaim> {
   assertHmacOptions(options);
   const {
     name,
@@ -122,7 +127,7 @@ export function hmac(options: HmacOptions): Scheme<HmacClaim> {
             return filled(typeof type === "string" ? single(String(value)) : value);
           },
     eventId: typeof id === "function" ? (body) => filled(id(body)) : undefined,
-  };
+  } satisfies Scheme<HmacClaim>;
 }
 
 const readField = (field: HeaderOrField, body: SignedBody, header: HeaderLookup) =>

@@ -1,10 +1,11 @@
-import type { Scheme } from "@svc-webhooks/core";
+import type { Scheme, SchemeFor } from "@svc-webhooks/core";
 import { hexDigest } from "./lib/digests.js";
 import { importHmacKey, type HmacClaim } from "./lib/hmac-key.js";
 import { textKey } from "./lib/keys.js";
 import { inspectOne } from "./lib/one-signature.js";
 import { filled } from "./lib/text.js";
 import { staleness, toleranceOf } from "./lib/time.js";
+import type { TypedEvent } from "./lib/typed-event.js";
 
 const name = "linear-signature";
 const deliveryId = "linear-delivery";
@@ -52,7 +53,9 @@ export interface LinearClaim extends HmacClaim {
  * });
  * ```
  */
-export function linear(options: LinearOptions = {}): Scheme<LinearClaim> {
+export function linear<Event extends TypedEvent = never>(
+  options: LinearOptions = {},
+): SchemeFor<Event, LinearClaim> {
   const toleranceMs = toleranceOf(options, [], 28_800_000, 86_400_000);
   return {
     name: "linear",
@@ -85,7 +88,7 @@ export function linear(options: LinearOptions = {}): Scheme<LinearClaim> {
       const action = filled(body["action"]);
       return type && action ? `${type}.${action}` : type;
     },
-  };
+  } satisfies Scheme<LinearClaim>;
 }
 
 const staleTime = (signedAt: unknown, receivedAt: number, toleranceMs: number) =>

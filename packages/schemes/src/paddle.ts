@@ -1,9 +1,10 @@
-import type { Scheme } from "@svc-webhooks/core";
+import type { Scheme, SchemeFor } from "@svc-webhooks/core";
 import { importHmacKey, type HmacClaim } from "./lib/hmac-key.js";
 import { textKey } from "./lib/keys.js";
 import { pairInspector } from "./lib/paired-signatures.js";
 import { filled } from "./lib/text.js";
 import { toleranceOf, type TimedOptions } from "./lib/time.js";
+import type { TypedEvent } from "./lib/typed-event.js";
 
 const name = "paddle-signature";
 
@@ -31,7 +32,9 @@ const name = "paddle-signature";
  * });
  * ```
  */
-export function paddle(options: TimedOptions = {}): Scheme<HmacClaim> {
+export function paddle<Event extends TypedEvent = never>(
+  options: TimedOptions = {},
+): SchemeFor<Event, HmacClaim> {
   return {
     name: "paddle",
     headers: [name],
@@ -51,5 +54,5 @@ export function paddle(options: TimedOptions = {}): Scheme<HmacClaim> {
     identify: ({ body }) => ({ deliveryId: filled(body?.["notification_id"]) }),
     eventType: (body) => filled(body["event_type"]),
     eventId: (body) => filled(body["event_id"]),
-  };
+  } satisfies Scheme<HmacClaim>;
 }

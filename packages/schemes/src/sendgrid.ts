@@ -1,4 +1,4 @@
-import type { Scheme } from "@svc-webhooks/core";
+import type { Scheme, SchemeFor } from "@svc-webhooks/core";
 import { fromBase64 } from "./lib/base64.js";
 import { bodyId } from "./lib/body-id.js";
 import { fromDer } from "./lib/der.js";
@@ -7,6 +7,7 @@ import { listIn } from "./lib/list-body.js";
 import { inspectOne } from "./lib/one-signature.js";
 import { publicKeyImporter, type PublicKeyClaim } from "./lib/public-key.js";
 import { timeProblem, toleranceOf, type TimedOptions } from "./lib/time.js";
+import type { TypedEvent } from "./lib/typed-event.js";
 
 const name = "x-twilio-email-event-webhook-signature";
 const timestamp = "x-twilio-email-event-webhook-timestamp";
@@ -47,7 +48,9 @@ function signatureOf(text: string): Uint8Array | undefined {
  * });
  * ```
  */
-export function sendgrid(options: TimedOptions = {}): Scheme<PublicKeyClaim> {
+export function sendgrid<Event extends TypedEvent = never>(
+  options: TimedOptions = {},
+): SchemeFor<Event, PublicKeyClaim> {
   const toleranceMs = toleranceOf(options);
   return {
     name: "sendgrid",
@@ -72,7 +75,7 @@ export function sendgrid(options: TimedOptions = {}): Scheme<PublicKeyClaim> {
       deliveryId: await bodyId(bytes),
       body: body ?? listIn(bytes, "events"),
     }),
-  };
+  } satisfies Scheme<PublicKeyClaim>;
 }
 
 /**

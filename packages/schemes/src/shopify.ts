@@ -1,10 +1,11 @@
-import type { Scheme } from "@svc-webhooks/core";
+import type { Scheme, SchemeFor } from "@svc-webhooks/core";
 import { assertOptions } from "@svc-webhooks/core/adapter";
 import { base64Digest } from "./lib/digests.js";
 import { importHmacKey, type HmacClaim } from "./lib/hmac-key.js";
 import { textKey } from "./lib/keys.js";
 import { inspectOne } from "./lib/one-signature.js";
 import { single } from "./lib/text.js";
+import type { TypedEvent } from "./lib/typed-event.js";
 
 const name = "x-shopify-hmac-sha256";
 const deliveryId = "x-shopify-webhook-id";
@@ -32,7 +33,9 @@ const topic = "x-shopify-topic";
  * });
  * ```
  */
-export function shopify(options: Readonly<Record<never, never>> = {}): Scheme<HmacClaim> {
+export function shopify<Event extends TypedEvent = never>(
+  options: Readonly<Record<never, never>> = {},
+): SchemeFor<Event, HmacClaim> {
   assertOptions(options, []);
   return {
     name: "shopify",
@@ -54,5 +57,5 @@ export function shopify(options: Readonly<Record<never, never>> = {}): Scheme<Hm
     importKey: importHmacKey,
     identify: ({ header }) => ({ deliveryId: header(deliveryId) }),
     eventType: (_body, _bytes, header) => single(header(topic)),
-  };
+  } satisfies Scheme<HmacClaim>;
 }

@@ -1,10 +1,11 @@
-import type { Scheme, SignedBody } from "@svc-webhooks/core";
+import type { Scheme, SchemeFor, SignedBody } from "@svc-webhooks/core";
 import { hexDigest } from "./lib/digests.js";
 import { importHmacKey, type HmacClaim } from "./lib/hmac-key.js";
 import { textKey } from "./lib/keys.js";
 import { inspectOne } from "./lib/one-signature.js";
 import { filled } from "./lib/text.js";
 import { timeProblem, toleranceOf, type TimedOptions } from "./lib/time.js";
+import type { TypedEvent } from "./lib/typed-event.js";
 
 const name = "x-slack-signature";
 const timestamp = "x-slack-request-timestamp";
@@ -31,7 +32,9 @@ const timestamp = "x-slack-request-timestamp";
  * });
  * ```
  */
-export function slack(options: TimedOptions = {}): Scheme<HmacClaim> {
+export function slack<Event extends TypedEvent = never>(
+  options: TimedOptions = {},
+): SchemeFor<Event, HmacClaim> {
   const toleranceMs = toleranceOf(options);
   return {
     name: "slack",
@@ -61,5 +64,5 @@ export function slack(options: TimedOptions = {}): Scheme<HmacClaim> {
 
     eventType: (body) => filled((body["event"] as SignedBody | null | undefined)?.["type"]),
     eventId: (body) => filled(body["event_id"]),
-  };
+  } satisfies Scheme<HmacClaim>;
 }

@@ -1,4 +1,4 @@
-import type { Scheme } from "@svc-webhooks/core";
+import type { Scheme, SchemeFor } from "@svc-webhooks/core";
 import { assertValid } from "@svc-webhooks/core/adapter";
 import { fromBase64 } from "./lib/base64.js";
 import { base64Digest } from "./lib/digests.js";
@@ -7,11 +7,12 @@ import { importHmacKey } from "./lib/hmac-key.js";
 import { assertKey, keyReader } from "./lib/keys.js";
 import { inspectList } from "./lib/signature-list.js";
 import { timeProblem, toleranceOf, type TimedOptions } from "./lib/time.js";
+import type { TypedEvent } from "./lib/typed-event.js";
 
 export interface StandardWebhooksOptions extends TimedOptions {
   /**
-   * The prefix of the three headers: `"webhook"` (default), or `"svix"` for senders that use Svix, such as Resend
-   * and Clerk. Errors: `invalid_option`.
+   * The prefix of the three headers: `"webhook"` (default), or `"svix"` for senders that use Svix. Errors:
+   * `invalid_option`.
    */
   readonly headers?: "webhook" | "svix" | undefined;
 
@@ -61,7 +62,7 @@ const ed25519 = {
 };
 
 /**
- * Returns the scheme of Standard Webhooks 1.0.0, which Svix, Resend, Clerk, OpenAI, Polar and others use.
+ * Returns the scheme of Standard Webhooks 1.0.0. Some senders that use it have a scheme of their own, such as `resend`.
  * `webhook-signature` is `v1,` and the base64 of the HMAC-SHA256, or `v1a,` and the base64 of the Ed25519 signature, of
  * `webhook-id`, a dot, `webhook-timestamp`, a dot and the body. During a rotation, there is one signature for each
  * secret, separated by spaces. The delivery id is the signed `webhook-id`; the type is the body's `type`. Each attempt
@@ -78,13 +79,15 @@ const ed25519 = {
  * import { standardWebhooks } from "svc-webhooks/schemes";
  *
  * export const receiver = createReceiver({
- *   scheme: standardWebhooks({ headers: "svix" }),
- *   secret: process.env.RESEND_WEBHOOK_SECRET ?? "",
- *   on: { "email.bounced": (event) => console.log(event["data"]) },
+ *   scheme: standardWebhooks(),
+ *   secret: process.env.WEBHOOK_SECRET ?? "",
+ *   on: { "contact.created": (event) => console.log(event["data"]) },
  * });
  * ```
  */
-export function standardWebhooks(options: StandardWebhooksOptions = {}): Scheme {
+export function standardWebhooks<Event extends TypedEvent = never>(
+  options: StandardWebhooksOptions = {},
+): SchemeFor<Event> {
   const toleranceMs = toleranceOf(options, ["headers", "algorithm"]);
   const { headers = "webhook", algorithm = "hmac" } = options;
   assertValid(
@@ -132,5 +135,5 @@ export function standardWebhooks(options: StandardWebhooksOptions = {}): Scheme 
     },
     importKey,
     identify: ({ header }) => ({ deliveryId: header(id) }),
-  };
+  } satisfies Scheme;
 }

@@ -1,9 +1,10 @@
-import type { Scheme } from "@svc-webhooks/core";
+import type { Scheme, SchemeFor } from "@svc-webhooks/core";
 import { importHmacKey, type HmacClaim } from "./lib/hmac-key.js";
 import { textKey } from "./lib/keys.js";
 import { pairInspector } from "./lib/paired-signatures.js";
 import { filled } from "./lib/text.js";
 import { toleranceOf, type TimedOptions } from "./lib/time.js";
+import type { TypedEvent } from "./lib/typed-event.js";
 
 const name = "stripe-signature";
 
@@ -28,7 +29,9 @@ const name = "stripe-signature";
  * });
  * ```
  */
-export function stripe(options: TimedOptions = {}): Scheme<HmacClaim> {
+export function stripe<Event extends TypedEvent = never>(
+  options: TimedOptions = {},
+): SchemeFor<Event, HmacClaim> {
   return {
     name: "stripe",
     headers: [name],
@@ -46,5 +49,5 @@ export function stripe(options: TimedOptions = {}): Scheme<HmacClaim> {
     importKey: importHmacKey,
     identify: ({ body }) => ({ deliveryId: filled(body?.["id"]) }),
     eventId: (body) => filled(body["id"]),
-  };
+  } satisfies Scheme<HmacClaim>;
 }
