@@ -2,8 +2,8 @@ import { answer } from "@svc-webhooks/core";
 import { fakeClock } from "@svc-webhooks/testing";
 import { createHmac } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { hmac, type HmacOptions } from "../src/index.js";
-import { hmacSigner } from "../src/sign.js";
+import { zoom } from "../src/index.js";
+import { signers } from "../src/sign.js";
 import { countingStore, receiving, sender, worldOf } from "./support.js";
 
 const challenge = JSON.stringify({ type: "url_verification", challenge: "3eZbrw1a", token: "t" });
@@ -69,19 +69,6 @@ describe("Discord's PING", () => {
 });
 
 describe("Zoom's endpoint.url_validation", () => {
-  const zoom: HmacOptions = {
-    name: "zoom",
-    header: "x-zm-signature",
-    prefix: "v0=",
-    encoding: "hex",
-    timestamp: { header: "x-zm-request-timestamp", unit: "s" },
-    before: (time) => `v0:${time}:`,
-    async handshake({ event, payload }, sign) {
-      if (event !== "endpoint.url_validation") return undefined;
-      const { plainToken } = payload as { plainToken: string };
-      return { plainToken, encryptedToken: await sign(plainToken) };
-    },
-  };
   const validation = JSON.stringify({
     event: "endpoint.url_validation",
     payload: { plainToken: "qgg8vlvZRS6UYooatFL8Aw" },
@@ -90,8 +77,8 @@ describe("Zoom's endpoint.url_validation", () => {
   test.each(["new", "old"])("is answered with the %s key that signed it", async (secret) => {
     const clock = fakeClock();
     const { store, calls } = countingStore(clock);
-    const { receive } = receiving(hmac(zoom), { secret: ["new", "old"], clock, store });
-    const headers = await hmacSigner(zoom)(validation, { secret, at: clock.now() });
+    const { receive } = receiving(zoom(), { secret: ["new", "old"], clock, store });
+    const headers = await signers.zoom(validation, { secret, at: clock.now() });
     const outcome = await receive(headers, validation);
     expect(outcome).toMatchObject({ code: "handshake" });
     expect(JSON.parse(answer(outcome).body)).toEqual({
@@ -102,15 +89,15 @@ describe("Zoom's endpoint.url_validation", () => {
   });
 
   test("is refused without a genuine signature", async () => {
-    const { receive, clock } = receiving(hmac(zoom), { secret: "new" });
-    const headers = await hmacSigner(zoom)(validation, { secret: "other", at: clock.now() });
+    const { receive, clock } = receiving(zoom(), { secret: "new" });
+    const headers = await signers.zoom(validation, { secret: "other", at: clock.now() });
     expect(await receive(headers, validation)).toMatchObject({ code: "signature_mismatch" });
   });
 
   test("an event is processed, and its id is the hash of its body", async () => {
-    const { receive, clock } = receiving(hmac(zoom), { secret: "new" });
+    const { receive, clock } = receiving(zoom(), { secret: "new" });
     const body = '{"event":"meeting.started","payload":{}}';
-    const headers = await hmacSigner(zoom)(body, { secret: "new", at: clock.now() });
+    const headers = await signers.zoom(body, { secret: "new", at: clock.now() });
     expect(await receive(headers, body)).toMatchObject({
       code: "processed",
       type: "meeting.started",

@@ -24,12 +24,13 @@ async function sendWith(one: Sender, change: (value: string) => string) {
 
 /** The digits of a signature are the last part of its header for every sender. */
 const digits = /[\da-f]{64,}$/;
-const isHex = ({ name }: Sender) => !/^(standard|svix|shopify|sendgrid)/.test(name);
+const isHex = ({ name }: Sender) => known[name].form.encoding === "hex";
 const isBase64 = (one: Sender) => !isHex(one);
 
 test.each([
   ["shopify", "x-shopify-topic"],
   ["github", "x-github-event"],
+  ["woocommerce", "x-wc-webhook-topic"],
 ] as const)(
   "a header with the type that a proxy has doubled is refused: %s",
   async (name, header) => {
@@ -121,7 +122,7 @@ describe.each(senders)("$name", (one) => {
 
 const version = /(?:^|\b)(?:v1a|v1|v0|h1|sha256)(?=[=,])/;
 
-test.each(sendersWith(({ name }) => !/^(?:shopify|linear|discord|sendgrid)$/.test(name)))(
+test.each(sendersWith(({ name }) => known[name].form.prefix))(
   "$name: a header without a known version is malformed",
   async (one) => {
     const outcome = await sendWith(one, (value) => value.replace(version, "v9"));
@@ -247,7 +248,7 @@ describe("delivery ids", () => {
 });
 
 describe("a text that moves between the signed parts", () => {
-  test.each(["standard-webhooks", "svix", "standard-webhooks-ed25519"] as const)(
+  test.each(["standard-webhooks", "svix", "standard-webhooks-ed25519", "polar"] as const)(
     "%s: an id that contains a time does not become the time",
     async (name) => {
       const { receive, sign, clock } = await worldOf(sender(name));
@@ -283,9 +284,11 @@ describe("a signature of another scheme with the same key", () => {
     "shopify",
     "linear",
     "standard-webhooks",
+    "notion",
+    "woocommerce",
   ] as const;
   // These sign the body alone.
-  const sameText = new Set(["github", "shopify", "linear"]);
+  const sameText = new Set(["github", "shopify", "linear", "notion", "woocommerce"]);
 
   test.each(
     names.flatMap((from) =>

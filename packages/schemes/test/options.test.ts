@@ -1,7 +1,16 @@
 import { createReceiver, type Scheme } from "@svc-webhooks/core";
 import { describe, expect, test } from "vitest";
 import * as schemes from "../src/index.js";
-import { hmac, standardWebhooks, stripe, type HmacOptions } from "../src/index.js";
+import {
+  hmac,
+  meta,
+  notion,
+  standardWebhooks,
+  stripe,
+  woocommerce,
+  type HmacOptions,
+} from "../src/index.js";
+import { senders as known } from "../src/senders.js";
 import { receiving, senders, sendersWith } from "./support.js";
 
 const create = (scheme: unknown) => () =>
@@ -52,6 +61,27 @@ test.each([
   );
 });
 
+test("a receiver of WooCommerce logs once that the type is not signed", () => {
+  const { lines } = receiving(woocommerce(), { secret: "a secret" });
+  expect(lines).toEqual([expect.stringMatching(/woocommerce does not sign the type/)]);
+});
+
+test.each([null, 7, "yes"])("notion refuses setup: %j", (setup) => {
+  expect(() => notion({ setup: setup as never })).toThrow(
+    expect.objectContaining({ code: "invalid_option", option: "setup" }),
+  );
+});
+
+test.each(["", null, 7])("meta refuses verifyToken: %j", (verifyToken) => {
+  expect(() => meta({ verifyToken: verifyToken as never })).toThrow(
+    expect.objectContaining({
+      code: "invalid_option",
+      option: "verifyToken",
+      message: expect.stringMatching(/^`verifyToken` is empty.* Set its environment variable/),
+    }),
+  );
+});
+
 test.each(senders)(
   "the scheme of $name names headers in lower case, and its name is short",
   ({ scheme }) => {
@@ -62,7 +92,7 @@ test.each(senders)(
   },
 );
 
-test.each(sendersWith(({ name }) => /^(?:github|shopify|linear)$/.test(name)))(
+test.each(sendersWith(({ name }) => !known[name].signsId))(
   "a receiver of $name logs once that the id is not signed",
   ({ scheme }) => {
     const { lines } = receiving(scheme(), { secret: "a secret" });

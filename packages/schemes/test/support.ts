@@ -8,15 +8,28 @@ import {
 } from "@svc-webhooks/core";
 import { fakeClock, type FakeClock } from "@svc-webhooks/testing";
 import {
+  clerk,
   discord,
+  dodoPayments,
   github,
+  gitlab,
+  lemonSqueezy,
   linear,
+  meta,
+  notion,
+  openai,
   paddle,
+  polar,
+  replicate,
+  resend,
   sendgrid,
   shopify,
   slack,
   standardWebhooks,
   stripe,
+  svix,
+  woocommerce,
+  zoom,
 } from "../src/index.js";
 import {
   senders as known,
@@ -68,7 +81,7 @@ export const senders: readonly Sender[] = [
   },
   {
     name: "svix",
-    scheme: (options) => standardWebhooks({ ...options, headers: "svix" }),
+    scheme: (options) => svix(options),
     body: ({ type = "sent" }) => JSON.stringify({ type }),
     type: "sent",
     timestamp: "svix-timestamp",
@@ -139,7 +152,84 @@ export const senders: readonly Sender[] = [
     timestamp: "x-twilio-email-event-webhook-timestamp",
     id: "hash",
   },
+  ...(
+    [
+      ["resend", resend],
+      ["clerk", clerk],
+      ["openai", openai],
+      ["polar", polar],
+      ["dodo-payments", dodoPayments],
+    ] as const
+  ).map(([name, scheme]): Sender => {
+    const [header = ""] = known[name].form.idHeaders;
+    return {
+      name,
+      scheme: (options) => scheme(options),
+      body: ({ type = "sent" }) => JSON.stringify({ type }),
+      type: "sent",
+      timestamp: header.replace("-id", "-timestamp"),
+      id: "header",
+      separator: " ",
+    };
+  }),
+  {
+    name: "gitlab",
+    scheme: (options) => gitlab(options),
+    body: ({ type = "sent" }) =>
+      JSON.stringify({ object_kind: type, object_attributes: { action: "open" } }),
+    type: "sent.open",
+    timestamp: "webhook-timestamp",
+    id: "header",
+    separator: " ",
+  },
+  {
+    name: "replicate",
+    scheme: (options) => replicate(options),
+    body: ({ type = "sent" }) => JSON.stringify({ id: "1", status: type }),
+    type: "sent",
+    timestamp: "webhook-timestamp",
+    id: "header",
+    separator: " ",
+  },
+  {
+    name: "zoom",
+    scheme: (options) => zoom(options),
+    body: ({ type = "sent" }) => JSON.stringify({ event: type }),
+    type: "sent",
+    timestamp: "x-zm-request-timestamp",
+    id: "hash",
+  },
+  {
+    name: "lemon-squeezy",
+    scheme: () => lemonSqueezy(),
+    body: ({ type = "sent" }) => JSON.stringify({ meta: { event_name: type } }),
+    type: "sent",
+    id: "hash",
+  },
+  {
+    name: "meta",
+    scheme: () => meta(),
+    body: ({ type = "sent" }) => JSON.stringify({ object: type }),
+    type: "sent",
+    id: "hash",
+  },
+  {
+    name: "notion",
+    scheme: () => notion(),
+    body: ({ id = "evt_1", type = "sent" }) => JSON.stringify({ id, type }),
+    type: "sent",
+    id: "body",
+  },
+  {
+    name: "woocommerce",
+    scheme: () => woocommerce(),
+    body: () => JSON.stringify({ id: 1 }),
+    type: "sent",
+    id: "hash",
+  },
 ];
+
+export const isTimed = ({ name }: Sender): boolean => known[name].isTimed;
 
 /** Returns the senders for which a condition holds, as rows of a table. */
 export const sendersWith = (condition: (one: Sender) => unknown): readonly Sender[] =>

@@ -31,7 +31,7 @@ export const importHmacKey = (
   }));
 
 /** Returns 1 if two texts are equal, otherwise 0, in a time that depends only on the length of the first text. */
-function isEqual(left: string, right: string): number {
+export function isEqual(left: string, right: string): number {
   let difference = left.length ^ right.length;
   for (let index = 0; index < left.length; index += 1) {
     difference |= left.charCodeAt(index) ^ right.charCodeAt(index);

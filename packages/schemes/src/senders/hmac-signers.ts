@@ -3,6 +3,7 @@ import { utf8 } from "../lib/bytes.js";
 import { fromHex } from "../lib/hex.js";
 import { importWebHmac } from "../lib/hmac-key.js";
 import { assertHmacOptions, keys, unitMs, type HmacOptions } from "../lib/hmac-options.js";
+import { polarKey } from "../presets-standard.js";
 import { secondsOf, signedBytes, type Signer, type SignOptions } from "./signer.js";
 
 type Body = string | Uint8Array;
@@ -35,6 +36,12 @@ export const standardWebhooksSigner =
       [`${prefix}-timestamp`]: time,
     };
   };
+
+/** Signs with the key that Polar uses for secrets created since 8 September 2026 or, if there is none, with the text. */
+export const polarSigner: Signer = (body, options) => {
+  const key = polarKey(options.secret) ?? utf8(options.secret);
+  return standardWebhooksSigner("webhook")(body, { ...options, secret: toBase64(key) });
+};
 
 export const stripeSigner: Signer = async (body, options) => {
   const time = secondsOf(options);

@@ -1,6 +1,13 @@
 import type { Scheme } from "@svc-webhooks/core";
 import type { Signer } from "./signer.js";
 
+/** The name of a sender with a scheme that is based on `standardWebhooks`. */
+export type StandardPresetName =
+  "resend" | "clerk" | "openai" | "polar" | "gitlab" | "replicate" | "dodo-payments";
+
+/** The name of a sender with a scheme that is based on `hmac`. */
+export type HmacPresetName = "zoom" | "lemon-squeezy" | "meta" | "notion" | "woocommerce";
+
 /** The name of a known sender, in options and on the command line. */
 export type SenderName =
   | "standard-webhooks"
@@ -13,7 +20,9 @@ export type SenderName =
   | "paddle"
   | "linear"
   | "discord"
-  | "sendgrid";
+  | "sendgrid"
+  | StandardPresetName
+  | HmacPresetName;
 
 /** The form of a sender's signature. The value of the header ends with the prefix and the signature. */
 export interface SignatureForm {
@@ -111,3 +120,6 @@ export interface Sender {
    */
   readonly complete: (event: Readonly<Record<string, unknown>>, values: BodyValues) => unknown;
 }
+
+/** A sender without its name, and without the header of its form, which is the first of its scheme's `headers`. */
+export type Row = Omit<Sender, "name" | "form"> & { readonly form: Omit<SignatureForm, "header"> };

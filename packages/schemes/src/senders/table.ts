@@ -8,6 +8,7 @@ import { shopify } from "../shopify.js";
 import { slack } from "../slack.js";
 import { standardWebhooks } from "../standard-webhooks.js";
 import { stripe } from "../stripe.js";
+import { svix } from "../presets-standard.js";
 import {
   githubSigner,
   linearSigner,
@@ -22,36 +23,14 @@ import {
   sendgridSigner,
   standardWebhooksEd25519Signer,
 } from "./public-key-signers.js";
-import type { Sender, SenderName, SignatureForm } from "./sender.js";
+import { hmacPresets } from "./hmac-presets.js";
+import type { Row, Sender, SenderName } from "./sender.js";
+import { isoTime, likeStandardWebhooks, parted } from "./row-parts.js";
+import { standardPresets } from "./standard-presets.js";
 import { discordPair, sendgridPair, sharedSecret, standardWebhooksPair } from "./test-keys.js";
 
-/** Splits a type into the name of the event and its action, which some senders send separately. */
-function parted(type: string): { readonly name: string; readonly action: string | undefined } {
-  const [name = type, action] = type.split(".", 2);
-  return { name, action };
-}
-
-const isoTime = (at: number) => new Date(at).toISOString();
-
-/** A sender without its name, and without the header of its form, which is the first of its scheme's `headers`. */
-type Row = Omit<Sender, "name" | "form"> & { readonly form: Omit<SignatureForm, "header"> };
-
-/** Returns the members that all senders of Standard Webhooks share. */
-const likeStandardWebhooks = (prefix: "webhook" | "svix", version: "v1" | "v1a") =>
-  ({
-    form: {
-      prefix: `${version},`,
-      encoding: "base64",
-      separator: " ",
-      idHeaders: [`${prefix}-id`],
-    } satisfies Row["form"],
-    isTimed: true,
-    signsId: true,
-    type: "contact.created",
-    complete: (event, { type, at }) => ({ type, timestamp: isoTime(at), data: {}, ...event }),
-  }) satisfies Partial<Row>;
-
 const rows: Readonly<Record<SenderName, Row>> = {
+  // The general names come first, so that tools name them for a header that several senders use.
   "standard-webhooks": {
     ...likeStandardWebhooks("webhook", "v1"),
     label: "Standard Webhooks",
@@ -73,7 +52,7 @@ const rows: Readonly<Record<SenderName, Row>> = {
   svix: {
     ...likeStandardWebhooks("svix", "v1"),
     label: "Svix",
-    scheme: standardWebhooks({ headers: "svix" }),
+    scheme: svix(),
     sign: standardWebhooksSigner("svix"),
     testKeys: sharedSecret("whsec_", 24, toBase64),
     key: "encoded",
@@ -240,6 +219,9 @@ const rows: Readonly<Record<SenderName, Row>> = {
       },
     ],
   },
+
+  ...standardPresets,
+  ...hmacPresets,
 };
 
 /**
