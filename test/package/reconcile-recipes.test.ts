@@ -4,7 +4,7 @@ import { createReceiver, type Handler, type Receiver, type Scheme } from "@svc-w
 import type { ReconcileReport } from "@svc-webhooks/core/reconcile";
 import { present } from "@svc-webhooks/kit/present";
 import { listen } from "@svc-webhooks/kit/servers";
-import { github, standardWebhooks, stripe as stripeScheme } from "@svc-webhooks/schemes";
+import { github, resend as resendScheme, stripe as stripeScheme } from "@svc-webhooks/schemes";
 import { senders, type SenderName } from "@svc-webhooks/schemes/senders";
 import { Resend } from "resend";
 import { Stripe } from "stripe";
@@ -249,8 +249,8 @@ describe("the recipe for GitHub", () => {
 describe("the recipe for Resend", () => {
   test("finds what is missing and lost, and replays what is missing", async () => {
     const { receiver, deliver, handled } = receiving(
-      standardWebhooks({ headers: "svix" }),
-      "svix",
+      resendScheme(),
+      "resend",
       present(senderSecrets["RESEND_WEBHOOK_SECRET"]),
       "email.bounced",
     );

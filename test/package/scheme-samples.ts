@@ -1,14 +1,27 @@
 import type { Scheme } from "@svc-webhooks/core";
 import {
+  clerk,
   discord,
+  dodoPayments,
   github,
+  gitlab,
+  lemonSqueezy,
   linear,
+  meta,
+  notion,
+  openai,
   paddle,
+  polar,
+  replicate,
+  resend,
   sendgrid,
   shopify,
   slack,
   standardWebhooks,
   stripe,
+  svix,
+  woocommerce,
+  zoom,
 } from "@svc-webhooks/schemes";
 import type { SenderName } from "@svc-webhooks/schemes/senders";
 
@@ -26,16 +39,27 @@ const paid = () => ({ type: "invoice.paid", data: { id: "in_1" } });
 
 export const samples: Readonly<Record<SenderName, Sample>> = {
   "standard-webhooks": { call: "standardWebhooks()", scheme: standardWebhooks(), event: paid },
-  svix: {
-    call: 'standardWebhooks({ headers: "svix" })',
-    scheme: standardWebhooks({ headers: "svix" }),
-    event: paid,
-  },
   "standard-webhooks-ed25519": {
     call: 'standardWebhooks({ algorithm: "ed25519" })',
     scheme: standardWebhooks({ algorithm: "ed25519" }),
     event: paid,
   },
+  svix: { call: "svix()", scheme: svix(), event: paid },
+  resend: { call: "resend()", scheme: resend(), event: paid },
+  clerk: { call: "clerk()", scheme: clerk(), event: paid },
+  openai: { call: "openai()", scheme: openai(), event: paid },
+  polar: { call: "polar()", scheme: polar(), event: paid },
+  gitlab: {
+    call: "gitlab()",
+    scheme: gitlab(),
+    event: () => ({ object_kind: "merge_request", object_attributes: { action: "open" } }),
+  },
+  replicate: {
+    call: "replicate()",
+    scheme: replicate(),
+    event: () => ({ id: "pr_1", status: "succeeded" }),
+  },
+  "dodo-payments": { call: "dodoPayments()", scheme: dodoPayments(), event: paid },
   stripe: {
     call: "stripe()",
     scheme: stripe(),
@@ -81,5 +105,31 @@ export const samples: Readonly<Record<SenderName, Sample>> = {
     call: "sendgrid()",
     scheme: sendgrid(),
     event: () => [{ sg_event_id: "sg_1", event: "delivered" }],
+  },
+  zoom: {
+    call: "zoom()",
+    scheme: zoom(),
+    event: () => ({ event: "meeting.started", payload: {} }),
+  },
+  "lemon-squeezy": {
+    call: "lemonSqueezy()",
+    scheme: lemonSqueezy(),
+    event: () => ({ meta: { event_name: "order_created" } }),
+  },
+  meta: {
+    call: "meta()",
+    scheme: meta(),
+    event: () => ({ object: "whatsapp_business_account", entry: [] }),
+  },
+  notion: {
+    call: "notion()",
+    scheme: notion(),
+    event: () => ({ id: "evt_1", type: "page.created" }),
+  },
+  woocommerce: {
+    call: "woocommerce()",
+    scheme: woocommerce(),
+    event: () => ({ id: 1, status: "processing" }),
+    type: "order.created",
   },
 };

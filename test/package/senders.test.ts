@@ -1,15 +1,11 @@
 import { createHmac } from "node:crypto";
-import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { createReceiver, type SignedBody } from "@svc-webhooks/core";
-import { webhooks } from "@svc-webhooks/express";
 import { hmac, type HmacOptions } from "@svc-webhooks/schemes";
 import { root } from "@svc-webhooks/kit/programs";
-import express from "express";
 import { format, resolveConfig } from "prettier";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { samples } from "./scheme-samples.js";
 
 /** The facts about one sender, with the date on which they were compared with its pages. */
@@ -55,7 +51,7 @@ const read = (path: string) => readFileSync(join(root, path), "utf8");
 const senders = JSON.parse(read("docs/senders.json")) as readonly Sender[];
 const others = senders.filter(({ scheme }) => scheme === "hmac");
 const builtIn = senders.filter(({ scheme }) => scheme !== "hmac");
-const first = others.filter(({ firstRequest }) => firstRequest);
+const first = senders.filter(({ firstRequest }) => firstRequest);
 
 const secret = "secret_test";
 
@@ -145,38 +141,15 @@ test.each(senders)("the row of $sender has a date and a source", ({ checked, sou
   expect(sources.filter(({ url }) => url.startsWith("https://"))).not.toEqual([]);
 });
 
-test.each(first)("a receiver refuses the first request of $sender", async (row) => {
-  const { method, contentType = "", body = "" } = row.firstRequest ?? { method: "" };
-  const headers = { "content-type": contentType };
-  const outcome = await receiverFor(row).receive({ method, headers, body: Buffer.from(body) });
-  expect(outcome.code).toBe(method === "GET" ? "method_not_allowed" : "signature_missing");
-});
-
-test("a route before the receiver answers WooCommerce's first request, and passes deliveries on", async () => {
-  const row = others.find(({ sender }) => sender === "WooCommerce");
-  if (!row) throw new Error("senders.json must have a row for WooCommerce.");
-  const app = express().post(
-    "/",
-    (request, response, next) => {
-      const isTest = !!request.is("urlencoded") && !request.get("x-wc-webhook-signature");
-      if (isTest) response.sendStatus(200);
-      else next();
-    },
-    webhooks(receiverFor(row)),
-  );
-  const server = app.listen(0, "127.0.0.1");
-  onTestFinished(() => void server.close());
-  await once(server, "listening");
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-  const post = async (headers: Record<string, string>, body: string) =>
-    (await fetch(url, { method: "POST", headers, body })).status;
-  const { contentType = "", body = "" } = row.firstRequest ?? {};
-  expect(await post({ "content-type": contentType }, body)).toBe(200);
-  const json = { "content-type": "application/json" };
-  const event = JSON.stringify(row.event);
-  expect(await post({ ...json, ...signedBy(row, event) }, event)).toBe(200);
-  expect(await post(json, event)).toBe(401);
-});
+test.each(first.filter(({ scheme }) => scheme === "hmac"))(
+  "a receiver refuses the first request of $sender",
+  async (row) => {
+    const { method, contentType = "", body = "" } = row.firstRequest ?? { method: "" };
+    const headers = { "content-type": contentType };
+    const outcome = await receiverFor(row).receive({ method, headers, body: Buffer.from(body) });
+    expect(outcome.code).toBe(method === "GET" ? "method_not_allowed" : "signature_missing");
+  },
+);
 
 type Rows = readonly (readonly string[])[];
 

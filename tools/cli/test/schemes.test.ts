@@ -150,7 +150,7 @@ describe("verify --explain names", () => {
       expect(text).toMatch(/^[\w`].+\.$/s);
   });
 
-  test("both keys as the fix for a sender that signs with the text of the secret", async () => {
+  test("polar() as the fix for a signature with the text of the secret", async () => {
     const { value } = await explained(
       "standard-webhooks",
       standard(base64Secret),
@@ -158,7 +158,7 @@ describe("verify --explain names", () => {
       base64Secret,
       time,
     );
-    expect(value["fix"]).toMatch(/^If the sender signs with the text, .+ both keys: .+#polar/);
+    expect(value["fix"]).toMatch(/^If the sender is Polar, use `polar\(\)`/);
   });
 
   test.each(["discord", "sendgrid", "standard-webhooks-ed25519"] as const)(

@@ -17,6 +17,7 @@ const typeHeaders: ReadonlySet<string> = new Set([
   "x-github-event",
   "linear-event",
   "x-shopify-topic",
+  "x-wc-webhook-topic",
 ]);
 
 /**

@@ -15,7 +15,8 @@ const text = "svc-webhooks-test-secret";
 const plain = "whsec_test";
 
 /** Returns the keys for a sender. They are always the same: private keys are derived from a fixed text. */
-export const testSecretOf = ({ name }: Sender): TestSecret => special[name]?.() ?? equal(plain);
+export const testSecretOf = ({ name, key }: Sender): TestSecret =>
+  special[name]?.() ?? (key === "encoded" ? standardWebhooks() : equal(plain));
 
 const equal = (secret: string): TestSecret => ({ secret, signingSecret: secret });
 
@@ -57,8 +58,6 @@ const standardWebhooks = () => equal(`whsec_${Buffer.from(text).toString("base64
 
 /** The keys of senders whose keys must have a certain form. */
 const special: Partial<Readonly<Record<Sender["name"], () => TestSecret>>> = {
-  "standard-webhooks": standardWebhooks,
-  svix: standardWebhooks,
   "standard-webhooks-ed25519"() {
     const { seed, point } = ed25519();
     return {

@@ -1,4 +1,3 @@
-import { pageLink } from "@svc-webhooks/core/outcomes";
 import { explain } from "../explain.js";
 import { textOf, utf8 } from "../search/bytes.js";
 import { changedBody, exactBytes } from "./body-mistakes.js";
@@ -36,7 +35,7 @@ const notDecoded: Look = async ({ scheme, arrived, secret }) => {
         id: "secret_not_decoded",
         cause:
           "The text of the secret was used as the key, but this scheme decodes the secret first.",
-        fix: `If the sender signs with the text, as Polar does with its older secrets, pass the receiver both keys: the secret, and its text as bytes. ${pageLink("docs/schemes", "polar")} shows how. If your own code signs, decode the text after \`whsec_\` from base64, and use the resulting bytes as the key.`,
+        fix: "If the sender is Polar, use `polar()`, which accepts both keys of a secret. If another sender signs with the text, pass the receiver the bytes of the text. If your own code signs, decode the text after `whsec_` from base64, and use the resulting bytes as the key.",
       };
     }
   }
