@@ -66,8 +66,8 @@ const headers = {
 };
 
 /** Responds to the request that verifies an endpoint. Returns undefined for every other request. */
-function respondTo(url: string, verifyToken: string | undefined): Unsigned | undefined {
-  const query = new URLSearchParams(url.slice(url.indexOf("?") + 1));
+function respondTo(url: string | undefined, verifyToken: string | undefined): Unsigned | undefined {
+  const query = new URLSearchParams(url?.split("?")[1]);
   const [modes, tokens, [challenge = "", ...others]] = ["mode", "verify_token", "challenge"].map(
     (name) => query.getAll(`hub.${name}`),
   ) as [string[], string[], string[]];
@@ -77,11 +77,13 @@ function respondTo(url: string, verifyToken: string | undefined): Unsigned | und
   const [token = ""] = tokens;
   if (verifyToken === undefined)
     return {
+      code: "method_not_allowed",
       hint: "Meta's request that verifies the endpoint was refused. Pass meta({ verifyToken }) with the verify token in the settings of the app at Meta",
     };
   return isEqual(verifyToken, token)
-    ? { reply: { headers, body: challenge } }
+    ? { code: "handshake", reply: { headers, body: challenge } }
     : {
+        code: "method_not_allowed",
         hint: "a request that verifies the endpoint has another verify token. Set `verifyToken` to the one in the settings of the app at Meta",
       };
 }

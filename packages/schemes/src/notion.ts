@@ -49,7 +49,7 @@ const tokenIn = (bytes: Uint8Array) =>
     : undefined;
 
 const greet = (token: string) => ({
-  reply: {},
+  code: "handshake" as const,
   hint: `the verification token in the request is ${token}. Enter it in Notion, which accepts only its own token. Then set it as the secret, and restart`,
 });
 
@@ -122,13 +122,13 @@ export function notion<Event extends TypedEvent = never>(
     identify(request) {
       const token = tokenIn(request.bytes);
       if (token === undefined) return scheme.identify(request);
-      return { code: "handshake", ...(request.claim?.isFirst && greet(token)) };
+      return request.claim?.isFirst ? greet(token) : { code: "handshake" };
     },
 
     greeting: {
       maxBytes,
       respond(bytes, [key, ...others]) {
-        const token = isMarker(key) && others.length === 0 ? tokenIn(bytes) : undefined;
+        const token = isMarker(key?.bytes) && others.length === 0 ? tokenIn(bytes) : undefined;
         return token === undefined ? undefined : greet(token);
       },
     },

@@ -48,7 +48,8 @@ export function woocommerce<Event extends TypedEvent = never>(
     greeting: {
       // The id has up to 20 digits.
       maxBytes: 31,
-      respond: (bytes) => (/^webhook_id=\d+$/.test(latin1(bytes)) ? { reply: {} } : undefined),
+      respond: (bytes) =>
+        /^webhook_id=\d+$/.test(latin1(bytes)) ? { code: "handshake" } : undefined,
     },
   } satisfies Scheme<HmacClaim>;
 }

@@ -34,7 +34,8 @@ describeWithPostgres("a list", () => {
         },
       },
     });
-    const world = await worldOf(server, items.each(eventsOf));
+    const each = items.each(eventsOf);
+    const world = await worldOf(server, (event, context) => each(event as AnyEvent, context));
     expect((await world.send("a", { list: ids })).code).toBe("enqueued");
     expect(await world.inbox.admin.stats()).toMatchObject({ ready: 1 });
     await world.work();

@@ -17,6 +17,7 @@ export const hmacPresets: Readonly<Record<HmacPresetName, Row>> = {
   zoom: {
     ...common,
     label: "Zoom",
+    secretVariable: "ZOOM_WEBHOOK_SECRET_TOKEN",
     scheme: zoom(),
     sign: hmacSigner(zoomOptions),
     testKeys: sharedSecret("", 16),
@@ -34,6 +35,7 @@ export const hmacPresets: Readonly<Record<HmacPresetName, Row>> = {
   "lemon-squeezy": {
     ...common,
     label: "Lemon Squeezy",
+    secretVariable: "LEMON_SQUEEZY_SECRET",
     scheme: lemonSqueezy(),
     sign: hmacSigner(lemonSqueezyOptions),
     testKeys: sharedSecret("", 16),
@@ -50,6 +52,7 @@ export const hmacPresets: Readonly<Record<HmacPresetName, Row>> = {
   meta: {
     ...common,
     label: "Meta",
+    secretVariable: "META_APP_SECRET",
     scheme: meta(),
     sign: hmacSigner(metaOptions),
     testKeys: sharedSecret("", 16),
@@ -71,6 +74,7 @@ export const hmacPresets: Readonly<Record<HmacPresetName, Row>> = {
   notion: {
     ...common,
     label: "Notion",
+    secretVariable: "NOTION_WEBHOOK_VERIFICATION_TOKEN",
     scheme: notion(),
     sign: hmacSigner(notionOptions),
     testKeys: sharedSecret("secret_", 22),
@@ -90,6 +94,7 @@ export const hmacPresets: Readonly<Record<HmacPresetName, Row>> = {
   woocommerce: {
     ...common,
     label: "WooCommerce",
+    secretVariable: "WOOCOMMERCE_WEBHOOK_SECRET",
     scheme: woocommerce(),
     sign: (body, options) =>
       signWooCommerce(body, { ...options, type: options.type ?? "order.created" }),

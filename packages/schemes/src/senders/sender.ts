@@ -79,6 +79,8 @@ export interface Sender {
   readonly name: SenderName | "service";
   /** The sender's name in texts for people, such as `"Standard Webhooks (Ed25519)"`. */
   readonly label: string;
+  /** The environment variable that the documentation and tools use for the receiver's secret. */
+  readonly secretVariable: string;
   /** The scheme that receivers use for the sender, with its default options. */
   readonly scheme: Scheme;
   /** Resolves to the headers that the sender would send with a body. */

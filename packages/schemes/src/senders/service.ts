@@ -27,6 +27,7 @@ const scheme: Scheme<HmacClaim> = {
 export const service: Sender = {
   name: "service",
   label: "The service",
+  secretVariable: "SVC_WEBHOOK_SECRET",
   scheme,
   async sign(body, { secret, deliveryId = `dlv_${crypto.randomUUID()}` }) {
     return {

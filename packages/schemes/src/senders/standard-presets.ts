@@ -27,6 +27,7 @@ export const standardPresets: Readonly<Record<StandardPresetName, Row>> = {
   resend: {
     ...signedWith("svix"),
     label: "Resend",
+    secretVariable: "RESEND_WEBHOOK_SECRET",
     scheme: resend(),
     type: "email.delivered",
     complete: (event, { type, at }) => ({
@@ -40,6 +41,7 @@ export const standardPresets: Readonly<Record<StandardPresetName, Row>> = {
   clerk: {
     ...signedWith("svix"),
     label: "Clerk",
+    secretVariable: "CLERK_WEBHOOK_SIGNING_SECRET",
     scheme: clerk(),
     type: "user.created",
     complete: (event, { type, at }) => ({
@@ -54,6 +56,7 @@ export const standardPresets: Readonly<Record<StandardPresetName, Row>> = {
   openai: {
     ...signedWith("webhook"),
     label: "OpenAI",
+    secretVariable: "OPENAI_WEBHOOK_SECRET",
     scheme: openai(),
     type: "response.completed",
     complete: (event, { deliveryId, type, at }) => ({
@@ -69,6 +72,7 @@ export const standardPresets: Readonly<Record<StandardPresetName, Row>> = {
   polar: {
     ...signedWith("webhook"),
     label: "Polar",
+    secretVariable: "POLAR_WEBHOOK_SECRET",
     scheme: polar(),
     sign: polarSigner,
     type: "order.paid",
@@ -77,6 +81,7 @@ export const standardPresets: Readonly<Record<StandardPresetName, Row>> = {
   gitlab: {
     ...signedWith("webhook"),
     label: "GitLab",
+    secretVariable: "GITLAB_WEBHOOK_SIGNING_TOKEN",
     scheme: gitlab(),
     type: "merge_request.open",
     complete(event, { type }) {
@@ -93,6 +98,7 @@ export const standardPresets: Readonly<Record<StandardPresetName, Row>> = {
   replicate: {
     ...signedWith("webhook"),
     label: "Replicate",
+    secretVariable: "REPLICATE_WEBHOOK_SIGNING_SECRET",
     scheme: replicate(),
     type: "succeeded",
     complete: (event, { type, at }) => ({
@@ -108,6 +114,7 @@ export const standardPresets: Readonly<Record<StandardPresetName, Row>> = {
   "dodo-payments": {
     ...signedWith("webhook"),
     label: "Dodo Payments",
+    secretVariable: "DODO_PAYMENTS_WEBHOOK_KEY",
     scheme: dodoPayments(),
     type: "payment.succeeded",
     complete: (event, { type, at }) => ({

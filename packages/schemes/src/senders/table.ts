@@ -34,6 +34,7 @@ const rows: Readonly<Record<SenderName, Row>> = {
   "standard-webhooks": {
     ...likeStandardWebhooks("webhook", "v1"),
     label: "Standard Webhooks",
+    secretVariable: "WEBHOOK_SECRET",
     scheme: standardWebhooks(),
     sign: standardWebhooksSigner("webhook"),
     testKeys: sharedSecret("whsec_", 32, toBase64),
@@ -43,6 +44,7 @@ const rows: Readonly<Record<SenderName, Row>> = {
   "standard-webhooks-ed25519": {
     ...likeStandardWebhooks("webhook", "v1a"),
     label: "Standard Webhooks (Ed25519)",
+    secretVariable: "WEBHOOK_PUBLIC_KEY",
     scheme: standardWebhooks({ algorithm: "ed25519" }),
     sign: standardWebhooksEd25519Signer,
     testKeys: standardWebhooksPair,
@@ -52,6 +54,7 @@ const rows: Readonly<Record<SenderName, Row>> = {
   svix: {
     ...likeStandardWebhooks("svix", "v1"),
     label: "Svix",
+    secretVariable: "WEBHOOK_SECRET",
     scheme: svix(),
     sign: standardWebhooksSigner("svix"),
     testKeys: sharedSecret("whsec_", 24, toBase64),
@@ -60,6 +63,7 @@ const rows: Readonly<Record<SenderName, Row>> = {
 
   stripe: {
     label: "Stripe",
+    secretVariable: "STRIPE_WEBHOOK_SECRET",
     scheme: stripe(),
     sign: stripeSigner,
     testKeys: sharedSecret("whsec_", 32),
@@ -85,6 +89,7 @@ const rows: Readonly<Record<SenderName, Row>> = {
 
   github: {
     label: "GitHub",
+    secretVariable: "GITHUB_WEBHOOK_SECRET",
     scheme: github(),
     sign: githubSigner,
     testKeys: sharedSecret("", 32),
@@ -101,6 +106,7 @@ const rows: Readonly<Record<SenderName, Row>> = {
 
   slack: {
     label: "Slack",
+    secretVariable: "SLACK_SIGNING_SECRET",
     scheme: slack(),
     sign: slackSigner,
     testKeys: sharedSecret("", 16),
@@ -124,6 +130,7 @@ const rows: Readonly<Record<SenderName, Row>> = {
 
   shopify: {
     label: "Shopify",
+    secretVariable: "SHOPIFY_API_SECRET",
     scheme: shopify(),
     sign: shopifySigner,
     testKeys: sharedSecret("shpss_", 16),
@@ -137,6 +144,7 @@ const rows: Readonly<Record<SenderName, Row>> = {
 
   paddle: {
     label: "Paddle",
+    secretVariable: "PADDLE_WEBHOOK_SECRET",
     scheme: paddle(),
     sign: paddleSigner,
     testKeys: sharedSecret("pdl_ntfset_", 24),
@@ -163,6 +171,7 @@ const rows: Readonly<Record<SenderName, Row>> = {
 
   linear: {
     label: "Linear",
+    secretVariable: "LINEAR_WEBHOOK_SECRET",
     scheme: linear(),
     sign: linearSigner,
     testKeys: sharedSecret("lin_wh_", 20),
@@ -180,6 +189,7 @@ const rows: Readonly<Record<SenderName, Row>> = {
 
   discord: {
     label: "Discord",
+    secretVariable: "DISCORD_PUBLIC_KEY",
     scheme: discord(),
     sign: discordSigner,
     testKeys: discordPair,
@@ -200,6 +210,7 @@ const rows: Readonly<Record<SenderName, Row>> = {
 
   sendgrid: {
     label: "SendGrid",
+    secretVariable: "SENDGRID_VERIFICATION_KEY",
     scheme: sendgrid(),
     sign: sendgridSigner,
     testKeys: sendgridPair,

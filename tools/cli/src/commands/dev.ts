@@ -1,11 +1,14 @@
 import { setTimeout as pause } from "node:timers/promises";
+import { service } from "@svc-webhooks/schemes/senders";
 import { fingerprint } from "@svc-webhooks/explain";
 import { openInBrowser } from "@svc-webhooks/sandbox/command";
 import { command, type Context } from "../command.js";
-import { isOpen, startApp, type App } from "../dev/app.js";
+import { isOpen, type App } from "../dev/app.js";
 import { collectLines, type LogLines } from "../dev/log-lines.js";
+import { runWithSample } from "../dev/sample.js";
 import { useSandbox } from "../dev/service.js";
 import { createTimeline } from "../dev/timeline.js";
+import { exitCodeOf, withApp } from "../dev/with-app.js";
 import { Failure, UsageError } from "../errors.js";
 import { followDeliveries } from "../lib/control.js";
 import { conceal } from "../lib/mask.js";
@@ -15,11 +18,28 @@ import { callService, type ServiceContext } from "../lib/service.js";
 import { hostOf, portOf, resolveTarget } from "../lib/target-rule.js";
 import { fields } from "../lib/terminal/table.js";
 import { isGone, leave, register, watch } from "../listen/registration.js";
+import {
+  assertWithoutScheme,
+  assertWithScheme,
+  schemeOption,
+  senderOf,
+} from "../schemes/option.js";
 
 /** The polling interval for the deliveries, in milliseconds. */
 const lookMs = 500;
 
 const options = {
+  ...schemeOption,
+  "secret-env": {
+    type: "string",
+    value: "name",
+    text: "with --scheme: the variable from which your app reads its secret (default: that of the sender's page)",
+  },
+  type: {
+    type: "string",
+    value: "type",
+    text: "with --scheme: the event type of the sample",
+  },
   to: {
     type: "string",
     default: "http://localhost:3000/webhooks",
@@ -51,11 +71,13 @@ export const dev = command({
   rest: "program",
   details: [
     "Uses the sandbox that is already running, or starts one, and registers your app's receiver as an endpoint. Then starts your app, sends a test email, and prints each delivery attempt with its outcome. On Ctrl-C, or when your app exits, the command stops your app, archives the endpoint, and stops the sandbox if the command started it. If the sandbox no longer has the endpoint or rotates its secret, the command ends with exit code 1.",
+    "With --scheme, no sandbox is used: the command gives your app a new secret of that sender, and sends it one signed sample.",
     "The command sets SVC_WEBHOOK_SECRET, SVC_BASE_URL and SVC_API_KEY for your app, and PORT to the port of --to unless PORT is already set. It adds the sandbox to NO_PROXY. With --json, your app's output goes to stderr. Lines of your app's output that contain a delivery id appear on the sandbox's page, next to the attempt.",
   ],
   examples: [
     "svc-webhooks dev -- node app.mjs",
     "svc-webhooks dev --to http://localhost:8080/hooks --open -- npm start",
+    "svc-webhooks dev --scheme stripe -- node app.mjs",
   ],
   options,
   async run(context) {
@@ -68,7 +90,8 @@ export const dev = command({
     }
     const waitMs = wholeNumber("--wait", values.wait, 1, 3_600) * 1_000;
     const sandboxPort = wholeNumber("--sandbox-port", values["sandbox-port"], 0, 65_535);
-    const { url: to } = await resolveTarget("--to", values.to, undefined);
+    const target = await resolveTarget("--to", values.to, undefined);
+    const { url: to } = target;
     if (await isOpen(to)) {
       throw new Failure(
         "port_in_use",
@@ -76,6 +99,13 @@ export const dev = command({
         "Stop it, or pass --to with another port.",
       );
     }
+    const sender = senderOf(values);
+    const { "secret-env": variable = sender.secretVariable, type = sender.type } = values;
+    if (sender !== service) {
+      assertWithoutScheme({ open: values.open, "base-url": values["base-url"] });
+      return runWithSample(context, { sender, target, waitMs, variable, type });
+    }
+    assertWithScheme({ "secret-env": values["secret-env"], type: values.type });
     const isOption = values["base-url"] !== undefined;
     const sandbox = await useSandbox(
       isOption ? "--base-url" : "SVC_BASE_URL",
@@ -102,10 +132,10 @@ async function runWith(
   to: URL,
   waitMs: number,
 ): Promise<0 | 1> {
-  const { args, env, signal, urgent, stdin, stdout, stderr, json, note } = context;
+  const { env, signal, stdin, note } = context;
   // By default, a sandbox accepts any key, so the real one is not passed on.
   const access = { SVC_BASE_URL: baseUrl, SVC_API_KEY: "svc_test" };
-  const service: ServiceContext & Pick<Context, "note"> = {
+  const registration: ServiceContext & Pick<Context, "note"> = {
     env: { ...env, ...access },
     options: {
       "base-url": undefined,
@@ -117,7 +147,7 @@ async function runWith(
     stdin,
     note,
   };
-  const registered = await register(service, to.href);
+  const registered = await register(registration, to.href);
   const endpoint = idOf(registered) ?? "we_…";
   const secret = conceal(
     newSecret(
@@ -126,43 +156,25 @@ async function runWith(
       `Archive it with svc-webhooks service endpoints archive ${endpoint}, and use another sandbox.`,
     ),
   );
+  const secret_fingerprint = await fingerprint(secret);
   const log = collectLines();
   const gone = new AbortController();
+  const running = {
+    to,
+    waitMs,
+    log,
+    env: { SVC_WEBHOOK_SECRET: secret, ...access, ...withoutProxy(env, hostOf(new URL(baseUrl))) },
+    onStart: () => showStart(context, { baseUrl, endpoint, to, secret_fingerprint }),
+  };
   try {
-    const app = await startApp({
-      command: args,
-      log,
-      env: {
-        ...env,
-        PORT: env["PORT"] ?? String(portOf(to)),
-        SVC_WEBHOOK_SECRET: secret,
-        ...access,
-        ...withoutProxy(env, hostOf(new URL(baseUrl))),
-      },
-      stdout: json ? stderr : stdout,
-      stderr,
-      urgent,
-    });
-    try {
-      const secret_fingerprint = await fingerprint(secret);
-      showStart(context, { baseUrl, endpoint, to, secret_fingerprint });
-      await app.listens(to, waitMs, signal).catch((error: unknown) => {
-        throw withPortOf(env, to, error);
-      });
-      void watch(service, { id: endpoint, url: to.href, secret }, gone);
+    return await withApp(context, running, (app) => {
+      void watch(registration, { id: endpoint, url: to.href, secret }, gone);
       const either = AbortSignal.any([signal, gone.signal]);
-      return await follow({ ...context, signal: either }, service, { endpoint, log, app });
-    } finally {
-      await app.stop();
-      if (await isOpen(to)) {
-        note(
-          `Port ${portOf(to)} is still in use, probably by a process that your app started in another session.`,
-        );
-      }
-    }
+      return follow({ ...context, signal: either }, registration, { endpoint, log, app });
+    });
   } finally {
     if (!isGone(gone)) {
-      await leave(service, endpoint, {
+      await leave(registration, endpoint, {
         archived: `${endpoint} was archived.`,
         kept: `${endpoint} could not be archived. It may still be registered at ${baseUrl}.`,
       });
@@ -175,17 +187,6 @@ async function runWith(
 function withoutProxy({ NO_PROXY, no_proxy }: Context["env"], host: string) {
   const withHost = (hosts = "") => (hosts === "" ? host : `${hosts},${host}`);
   return { NO_PROXY: withHost(NO_PROXY ?? no_proxy), no_proxy: withHost(no_proxy ?? NO_PROXY) };
-}
-
-/**
- * Replaces the fix in `app_not_listening` if PORT in the environment differs from the port of `to`, because the app
- * then probably uses PORT.
- */
-function withPortOf({ PORT }: Context["env"], to: URL, error: unknown): unknown {
-  const isOther = PORT !== undefined && PORT !== "" && PORT !== String(portOf(to));
-  if (!isOther || !(error instanceof Failure) || error.code !== "app_not_listening") return error;
-  const fix = `PORT is ${PORT} in your environment. Unset it, or pass --to http://localhost:${PORT}${to.pathname}.`;
-  return new Failure(error.code, error.message, fix);
 }
 
 interface Started {
@@ -208,7 +209,6 @@ function showStart(
       secret: `SVC_WEBHOOK_SECRET, fingerprint ${secret_fingerprint}`,
     }),
   );
-  note(`Waiting for your app to listen on port ${portOf(to)}.`);
   if (open) openInBrowser(page, note);
 }
 
@@ -222,7 +222,7 @@ interface Followed {
 async function follow(
   context: Context<typeof options>,
   service: ServiceContext,
-  { endpoint, log, app: { ended, isHeld } }: Followed,
+  { endpoint, log, app }: Followed,
 ): Promise<0 | 1> {
   const { signal, note } = context;
   return callService({ ...service, signal }, async (client) => {
@@ -233,16 +233,9 @@ async function follow(
     note("Sent a test email. Press Ctrl-C to stop your app and this command.");
     let end: string | undefined;
     do {
-      end = await Promise.race([ended, pause(lookMs, undefined, { signal })]);
+      end = await Promise.race([app.ended, pause(lookMs, undefined, { signal })]);
       await print(client, signal);
     } while (end === undefined);
-    note(`Your app ended with ${end}.`);
-    if (isHeld()) {
-      note(
-        "A process that your app started still holds the app's output open. Run your app in the foreground.",
-      );
-      return 1;
-    }
-    return end === "exit code 0" ? 0 : 1;
+    return exitCodeOf(context, end, app);
   });
 }

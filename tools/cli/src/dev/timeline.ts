@@ -7,11 +7,12 @@ import {
   type Followed,
   type FollowDeliveries,
 } from "../lib/control.js";
-import { isHandled, refusalOf } from "../lib/outcome.js";
+import { isHandled } from "../lib/outcome.js";
 import { excerpt } from "../lib/terminal/text.js";
 import { textOf } from "../lib/terminal/table.js";
 import { paint } from "../paint.js";
 import type { LogLines } from "./log-lines.js";
+import { reasonsOf } from "./reasons.js";
 
 /** The number of the endpoint's newest deliveries that each call reads again, even if nothing is pending. */
 const newest = 100;
@@ -103,29 +104,9 @@ export function createTimeline(
     const isExplained = explained.has(result);
     explained.add(result);
     const reason = isExplained || status !== undefined ? undefined : await reasonOf();
-    const reasons = isExplained ? [] : reasonsOf(status, code, reason ?? `${result}.`);
+    const reasons = isExplained
+      ? []
+      : reasonsOf(status, code, reason ?? `${result}.`, "SVC_WEBHOOK_SECRET");
     show({}, [first, ...reasons.map((text) => `  ${text}`)]);
   }
-}
-
-/** Returns the reasons why an attempt did not succeed, as far as they can be determined. */
-function reasonsOf(
-  status: Attempt["status"],
-  code: Attempt["code"],
-  unanswered: string,
-): readonly string[] {
-  if (status === undefined) return [`Your app did not respond: ${unanswered}`];
-  if (status === 404 && code === undefined)
-    return [
-      "Your app probably has no route for POST requests at this path. Mount the receiver there, or pass its URL with --to.",
-    ];
-  if (status >= 500 && code === undefined)
-    return [
-      "This response is not from an svc-webhooks receiver. Your framework, or something in front of it, probably failed. Check your app's output above, and the response on the sandbox's page.",
-    ];
-  if (code === "signature_mismatch")
-    return [
-      "Read the secret from SVC_WEBHOOK_SECRET, which this command sets for your app.",
-    ].concat(refusalOf(status, code, true));
-  return status >= 300 || !isHandled(code) ? refusalOf(status, code, true) : [];
 }

@@ -15,6 +15,22 @@ export const senderOf = ({ scheme }: { readonly scheme: string | undefined }): S
   scheme === undefined ? service : senders[scheme as SenderName];
 
 /**
+ * Rejects options that have no effect with `--scheme`. Called only if `--scheme` is given.
+ *
+ * @param values the values by option: undefined and `false` count as not given
+ * @throws UsageError if one of the options is given
+ */
+export function assertWithoutScheme(values: Readonly<Record<string, unknown>>): void {
+  for (const [name, value] of Object.entries(values)) {
+    if (value === undefined || value === false) continue;
+    throw new UsageError(
+      `--${name} is for the service's sandbox, which --scheme does not use.`,
+      `Remove --${name} or --scheme.`,
+    );
+  }
+}
+
+/**
  * Rejects options that have no effect without `--scheme`. Called only if `--scheme` is not given.
  *
  * @param values the values by option: undefined, `false` and an empty list count as not given
