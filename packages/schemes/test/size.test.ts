@@ -73,7 +73,7 @@ const presets: Readonly<Record<string, readonly ["standardWebhooks" | "hmac", nu
   dodoPayments: ["standardWebhooks", 55],
   zoom: ["hmac", 161],
   lemonSqueezy: ["hmac", 80],
-  meta: ["hmac", 443],
+  meta: ["hmac", 454],
   notion: ["hmac", 586],
   woocommerce: ["hmac", 120],
 };
