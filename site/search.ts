@@ -1,5 +1,8 @@
 import { withoutBlocks } from "../test/kit/fragments.js";
 
+/** The pages that only their titles find: recipes for contributors, and adapters, which pages of frameworks explain. */
+const titleOnly = /^(?:docs\/contributing|packages\/(?:express|fastify|hono|nest|next|node))\//;
+
 /** The pages of which only the first section is found: they name many subjects that other pages explain. */
 const firstSectionOnly =
   /^(?:examples\/|docs\/(?:benchmarks|mutation-testing|releasing|.+-table)\.md|(?:ARCHITECTURE|CONTRIBUTING)\.md|vectors\/)/;
@@ -28,8 +31,7 @@ const commonWords = new RegExp(
  */
 export function searchable(file: string, markdown: string): string {
   if (/^(?:site\/)?api\//.test(file)) return "";
-  // Recipes for contributors are found by their titles.
-  if (file.startsWith("docs/contributing/")) return /^# .*$/m.exec(markdown)?.[0] ?? "";
+  if (titleOnly.test(file)) return /^# .*$/m.exec(markdown)?.[0] ?? "";
   const prose = withoutBlocks(markdown)
     .replaceAll(/!?\[([^\]]*)\]\([^)\s]*\)/g, "$1")
     .replaceAll(/^(?!#).*$/gm, (line) => line.replaceAll(commonWords, ""));

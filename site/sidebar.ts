@@ -2,11 +2,8 @@ import type { DefaultTheme } from "vitepress";
 import { frameworks } from "./fragments/frameworks.js";
 import { addressOf, apiPages, repositoryPages, titleOf } from "./pages.js";
 
-/**
- * A group of the sidebar: its title, and its pages as paths relative to the root of the repository. A closed group shows
- * its pages when it is opened, or when one of them is the current page.
- */
-export type Group = readonly [title: string, pages: readonly string[], state?: "closed"];
+/** A group of the sidebar: its title, and its pages as paths relative to the root of the repository. */
+export type Group = readonly [title: string, pages: readonly string[]];
 
 const docs = (...names: readonly string[]): string[] => names.map((name) => `docs/${name}.md`);
 const packages = (...names: readonly string[]): string[] =>
@@ -36,7 +33,7 @@ const doors: readonly Group[] = [
       ...docs("README", "install", "why", "frameworks/README", "schemes", "raw-body", "runtimes"),
     ],
   ],
-  ["Frameworks", frameworks.map(({ name }) => `docs/frameworks/${name}.md`), "closed"],
+  ["Frameworks", frameworks.map(({ name }) => `docs/frameworks/${name}.md`)],
   [
     "Be safe",
     docs(
@@ -90,7 +87,6 @@ const doors: readonly Group[] = [
       ),
       "vectors/README.md",
     ],
-    "closed",
   ],
 ];
 
@@ -179,11 +175,7 @@ export function sidebars(): DefaultTheme.SidebarMulti {
   }
   const written = Object.entries(groups).map(([address, sidebar]) => [
     address,
-    sidebar.map(([text, pages, state]) => ({
-      text,
-      items: pages.map(item),
-      ...(state === "closed" && { collapsed: true }),
-    })),
+    sidebar.map(([text, pages]) => ({ text, items: pages.map(item) })),
   ]);
   const api = {
     text: "API",

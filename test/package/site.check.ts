@@ -271,4 +271,5 @@ test("the search finds prose, and neither code nor the API", () => {
   expect(searchable("examples/a/README.md", page)).not.toContain("Next");
   expect(searchable("site/api/core.md", page)).toBe("");
   expect(searchable("docs/contributing/store.md", page)).toBe("# A title of it");
+  expect(searchable("packages/nest/README.md", page)).toBe("# A title of it");
 });
