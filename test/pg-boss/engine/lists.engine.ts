@@ -46,14 +46,14 @@ describeWithPostgres("a list", () => {
   });
 
   test("stores each of its events as a job of its own", async () => {
-    const runs: unknown[] = [];
+    const runs: string[] = [];
     const { inbox, queue, store } = await worldOf(server, () => {});
     const items = createIntake({
       name: queue,
       store,
       sources: ["list"],
       log: () => {},
-      on: { item: inbox(({ id }) => void runs.push(id)) },
+      on: { item: inbox(({ id }) => void runs.push(String(id))) },
     });
     const lists = createReceiver({
       secret,

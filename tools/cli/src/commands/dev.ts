@@ -1,5 +1,4 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { service } from "@svc-webhooks/schemes/senders";
 import { fingerprint } from "@svc-webhooks/explain";
 import { openInBrowser } from "@svc-webhooks/sandbox/command";
 import { command, type Context } from "../command.js";
@@ -101,7 +100,7 @@ export const dev = command({
     }
     const sender = senderOf(values);
     const { "secret-env": variable = sender.secretVariable, type = sender.type } = values;
-    if (sender !== service) {
+    if (values.scheme !== undefined) {
       assertWithoutScheme({ open: values.open, "base-url": values["base-url"] });
       return runWithSample(context, { sender, target, waitMs, variable, type });
     }
