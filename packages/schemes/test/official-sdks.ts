@@ -11,6 +11,11 @@ export const packages = [
   "@paddle/paddle-node-sdk@3.10.0",
   "@linear/sdk@98.0.0",
   "openai@7.57.0",
+  "@clerk/backend@3.25.0",
+  "@polar-sh/sdk@0.49.0",
+  "replicate@1.4.0",
+  "dodopayments@2.52.0",
+  "@notionhq/client@5.26.0",
 ];
 
 /** A module with `accepts`, by package, whose functions resolve to whether it accepts a delivery. */
@@ -23,6 +28,13 @@ import { ApiVersion, shopifyApi } from "@shopify/shopify-api";
 import { Paddle } from "@paddle/paddle-node-sdk";
 import { LinearWebhookClient } from "@linear/sdk/webhooks";
 import OpenAI from "openai";
+import { verifyWebhook } from "@clerk/backend/webhooks";
+import { validateEvent, WebhookVerificationError } from "@polar-sh/sdk/webhooks";
+import { validateWebhook } from "replicate";
+import DodoPayments from "dodopayments";
+import { signWebhookPayload, verifyWebhookSignature } from "@notionhq/client";
+
+const requestOf = ({ headers, body }) => new Request("https://example.org", { method: "POST", headers, body });
 
 const accepts = {
   async svix({ headers, body, secret }) {
@@ -63,6 +75,33 @@ const accepts = {
     await new OpenAI({ apiKey: "unused" }).webhooks.verifySignature(body, headers, secret);
     return true;
   },
+  async "@clerk/backend"(delivery) {
+    await verifyWebhook(requestOf(delivery), { signingSecret: delivery.secret });
+    return true;
+  },
+  "@polar-sh/sdk"({ headers, body, secret }) {
+    try {
+      validateEvent(body, headers, secret);
+    } catch (error) {
+      // The body is not one of Polar's events, which the package parses after it has verified the signature.
+      if (error instanceof WebhookVerificationError) throw error;
+    }
+    return true;
+  },
+  replicate: ({ headers, body, secret }) =>
+    validateWebhook({
+      id: headers["webhook-id"],
+      timestamp: headers["webhook-timestamp"],
+      signature: headers["webhook-signature"],
+      body,
+      secret,
+    }),
+  dodopayments({ headers, body, secret }) {
+    new DodoPayments({ bearerToken: "unused" }).webhooks.unwrap(body, { headers, key: secret });
+    return true;
+  },
+  "@notionhq/client": ({ headers, body, secret }) =>
+    verifyWebhookSignature({ body, signature: headers["x-notion-signature"], verificationToken: secret }),
 };
 
 const deliveries = JSON.parse(readFileSync(process.argv[2], "utf8"));
@@ -80,5 +119,7 @@ for (const [name, each] of Object.entries(deliveries)) {
 const [{ secret, body }] = deliveries.svix;
 const at = new Date();
 const signed = { id: "msg_1", seconds: Math.floor(at / 1000), signature: new Webhook(secret).sign("msg_1", at, body) };
-console.log(JSON.stringify({ found, signed }));
+const [notion] = deliveries["@notionhq/client"];
+const notionSignature = await signWebhookPayload({ body: notion.body, verificationToken: notion.secret });
+console.log(JSON.stringify({ found, signed, notionSignature }));
 `;

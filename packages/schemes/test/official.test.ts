@@ -4,10 +4,11 @@ import { EventWebhook } from "@sendgrid/eventwebhook";
 import { fakeClock } from "@svc-webhooks/testing";
 import { verifyKey } from "discord-interactions";
 import { createPrivateKey, createSign } from "node:crypto";
+import { Resend } from "resend";
 import { Webhook } from "standardwebhooks";
 import { Stripe } from "stripe";
 import { describe, expect, test } from "vitest";
-import { github, standardWebhooks, stripe } from "../src/index.js";
+import { github, resend, standardWebhooks, stripe } from "../src/index.js";
 import { senders as known } from "../src/senders.js";
 import { receiving, sender, signedWorldOf, worldOf } from "./support.js";
 
@@ -43,6 +44,31 @@ describe("standardwebhooks", () => {
     const accepted = { ...now, "webhook-timestamp": `${now["webhook-timestamp"]}abc` };
     expect(new Webhook(secret).verify("{}", accepted)).toEqual({});
   });
+});
+
+test("resend accepts the signature of the signer, which its receiver processes", async () => {
+  const { secret } = await known.resend.testKeys();
+  const { webhooks } = new Resend("re_unused");
+  const body = '{"type":"email.bounced","data":{"email_id":"1"}}';
+  const clock = fakeClock();
+  // The package reads the real clock.
+  clock.jump(Date.now() - clock.now());
+  const signed = await known.resend.sign(body, { secret, at: clock.now() });
+  const verify = (payload: string) =>
+    webhooks.verify({
+      payload,
+      webhookSecret: secret,
+      headers: {
+        id: signed["svix-id"] ?? "",
+        timestamp: signed["svix-timestamp"] ?? "",
+        signature: signed["svix-signature"] ?? "",
+      },
+    });
+  const { receive } = receiving(resend(), { secret, clock });
+  expect(verify(body)).toEqual(JSON.parse(body));
+  expect(await receive(signed, body)).toMatchObject({ code: "processed" });
+  expect(() => verify(`${body} `)).toThrow();
+  expect(await receive(signed, `${body} `)).toMatchObject({ code: "signature_mismatch" });
 });
 
 describe("stripe", () => {
