@@ -45,8 +45,8 @@ export function builtOnDemand(make: (c: Context) => unknown): (c: Context) => Re
     receiver ?? {
       async receive(delivery, options) {
         const outcome = await standIn.receive({
-          // A scheme may respond to GET.
-          method: delivery.method === "GET" ? "POST" : delivery.method,
+          // A scheme may respond to the query of a GET request.
+          method: delivery.url?.includes("?") ? "POST" : delivery.method,
           headers: (name) => (name === "content-length" ? undefined : headerOf(c, name)),
           body: () => build(c),
         });

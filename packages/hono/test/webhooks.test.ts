@@ -1,5 +1,11 @@
 import { getRequestListener } from "@hono/node-server";
-import { createReceiver, RetryError, type OutcomeCode, type Receiver } from "@svc-webhooks/core";
+import {
+  createReceiver,
+  RetryError,
+  type OutcomeCode,
+  type Receiver,
+  type Scheme,
+} from "@svc-webhooks/core";
 import { webhooks } from "@svc-webhooks/hono";
 import { Hono, type Context, type MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
@@ -366,6 +372,24 @@ describe.each(hosts)("$host", ({ host, serve }) => {
       expect(await codeFor(initOf(schemeDelivery()))).toBe("processed");
       expect(make).toHaveBeenCalledTimes(1);
       expect(codes()).toEqual(["signature_missing", "processed"]);
+    });
+
+    test("calls it for a GET request with a query, to which its scheme may respond", async () => {
+      const scheme: Scheme = {
+        ...testScheme,
+        challenge: (url) =>
+          url?.endsWith("?challenge=a") ? { code: "handshake", reply: { body: "a" } } : undefined,
+      };
+      const make = vi.fn<() => Receiver>(
+        () => observedReceiver({ scheme, secret: "test key" }).receiver,
+      );
+      const app = new Hono().get("/webhooks", webhooks(make));
+      const askFor = await serve(app);
+      const response = await askFor("/webhooks?challenge=a", { method: "GET" });
+      expect([response.status, await response.text()]).toEqual([200, "a"]);
+      const other = await askFor("/webhooks?challenge=b", { method: "GET" });
+      expect(other.status).toBe(405);
+      expect(make).toHaveBeenCalledTimes(1);
     });
 
     test("applies the receiver's maxBodyBytes to the first delivery too and reports it once", async () => {
