@@ -156,7 +156,7 @@ test.each(compilers)("the packages' events type the handlers, with %s", async (c
     symlinkSync(join(root, "packages", name), link);
   }
   const flags = ["--noEmit", "--strict", "--skipLibCheck", "--preserveSymlinks"];
-  const settings = ["--target", "es2023", "--module", "nodenext", "--types", ""];
+  const settings = ["--target", "es2023", "--module", "nodenext"];
   const { stdout } = await tsc(compiler, [...flags, ...settings, "typed.ts"], { cwd });
   expect(stdout).toBe("");
 });
