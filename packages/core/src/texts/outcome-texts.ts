@@ -63,7 +63,7 @@ export const lineTexts: Texts<Exclude<OutcomeCode | Warning, OtherCode>> = {
   handshake: [
     "The request only set up or tested the endpoint.",
     "The endpoint was registered or changed, or the sender tests it regularly.",
-    "No action is needed: the receiver responded without calling a handler.",
+    "No other action is needed: no handler was called.",
   ],
   delivery_id_missing: [
     "The signature is genuine, but there is no X-SVC-Delivery-Id header.",
