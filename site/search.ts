@@ -5,10 +5,10 @@ const titleOnly = /^(?:docs\/contributing|packages\/(?:express|fastify|hono|nest
 
 /** The pages of which only the first section is found: they name many subjects that other pages explain. */
 const firstSectionOnly =
-  /^(?:examples\/|docs\/(?:benchmarks|mutation-testing|releasing|.+-table)\.md|(?:ARCHITECTURE|CONTRIBUTING)\.md|vectors\/)/;
+  /^(?:examples\/|docs\/(?:benchmarks|cli\/json|mutation-testing|releasing|.+-table)\.md|(?:ARCHITECTURE|CONTRIBUTING)\.md|vectors\/)/;
 
 /** The pages whose tables are for looking up, and whose rows would outweigh their text. */
-const withoutTables = /^docs\/(?:cli|receivers|runtimes|.+-table)\.md$/;
+const withoutTables = /^(?:docs\/(?:benchmarks|receivers|runtimes|.+-table)|tools\/sandbox\/README)\.md$/;
 
 /** Words and endings that are in nearly every section, so that finding them says nothing. */
 const commonWords = new RegExp(

@@ -34,6 +34,25 @@ test("accepts a name or a scheme, and headers in any iterable form", async () =>
   }
 });
 
+test.each(["the decoded key", "the text"])(
+  "finds a mistake in a body that Polar signed with %s",
+  async (key) => {
+    const { secret: own } = await senders.polar.testKeys();
+    const signed =
+      key === "the text"
+        ? senders["standard-webhooks"].sign(text, { secret: btoa(own), at })
+        : senders.polar.sign(text, { secret: own, at });
+    const { mistake } = await explainRequest({
+      scheme: "polar",
+      headers: Object.entries(await signed),
+      body: new TextEncoder().encode(`${text}\n`),
+      secret: own,
+      at,
+    });
+    expect(mistake?.id).toBe("newline_removed");
+  },
+);
+
 test("has the details that the receiver logs for the outcome, without those of its other lines", async () => {
   const headers = Object.entries(await senders.github.sign(text, { secret }));
   const request = { scheme: "github", headers, secret } as const;

@@ -1,5 +1,5 @@
 import type { Scheme } from "@svc-webhooks/core";
-import { isEqual, utf8 } from "../search/bytes.js";
+import { fromBase64, isEqual, utf8 } from "../search/bytes.js";
 
 /**
  * Returns the key of a secret. If the key consists of the UTF-8 bytes of the secret, returns the secret itself, so that
@@ -11,4 +11,11 @@ import { isEqual, utf8 } from "../search/bytes.js";
 export function keyOf(scheme: Scheme, secret: string, name = "secret"): string | Uint8Array {
   const key = scheme.keyBytes?.(secret, name);
   return key === undefined || isEqual(utf8(secret), key) ? secret : key;
+}
+
+/** Returns the keys of a secret, as `keyOf` does. A secret of Polar has two: its text, and the base64 in it. */
+export function keysOf(scheme: Scheme, secret: string): readonly (string | Uint8Array)[] {
+  const decoded = fromBase64(secret.replace(/^whsec_/, ""));
+  const isTwo = scheme.name === "polar" && secret.startsWith("whsec_") && decoded.length >= 24;
+  return [...(isTwo ? [decoded] : []), keyOf(scheme, secret)];
 }

@@ -2,7 +2,7 @@ import { explain } from "../explain.js";
 import { textOf, utf8 } from "../search/bytes.js";
 import { changedBody, exactBytes } from "./body-mistakes.js";
 import { hmacClaimOf, isMadeWith } from "./hmac-claim.js";
-import { keyOf } from "./key.js";
+import { keyOf, keysOf } from "./key.js";
 import type { Look } from "./mistake.js";
 
 /** Returns the member `token` of the JSON object in a body, or undefined. */
@@ -46,7 +46,10 @@ const notDecoded: Look = async ({ scheme, arrived, secret }) => {
 const bodyAlone: Look = async ({ scheme, arrived, secret }) => {
   const claim = hmacClaimOf(scheme, arrived);
   if (!claim || claim.before === "") return undefined;
-  return (await isMadeWith(keyOf(scheme, secret), { ...claim, before: "" }, arrived))
+  const signed = keysOf(scheme, secret).map((key) =>
+    isMadeWith(key, { ...claim, before: "" }, arrived),
+  );
+  return (await Promise.all(signed)).includes(true)
     ? {
         id: "body_alone",
         cause: "Only the body was signed, without the text that must precede it.",
@@ -64,8 +67,8 @@ const searched: Look = async ({ scheme, arrived, secret, previousSecrets, quick 
       body: arrived.body,
       before: claim?.before,
       signature: `sha256=${signature}`,
-      secrets: keyOf(scheme, secret),
-      previousSecrets: previousSecrets.map((previous) => keyOf(scheme, previous)),
+      secrets: keysOf(scheme, secret),
+      previousSecrets: previousSecrets.flatMap((previous) => keysOf(scheme, previous)),
       quick,
     });
     if (!mistake) continue;
