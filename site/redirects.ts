@@ -10,6 +10,7 @@ import { withPolicy } from "./policy.js";
  */
 export const redirects: Readonly<Record<string, string>> = {
   "docs/contract-table": "docs/runtimes",
+  "docs/schemes": "docs/senders/",
   "docs/cli/domains-add": "docs/cli/service#domains-add",
   "docs/cli/domains-list": "docs/cli/service#domains-list",
   "docs/cli/domains-verify": "docs/cli/service#domains-verify",

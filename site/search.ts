@@ -5,10 +5,14 @@ const titleOnly = /^(?:docs\/contributing|packages\/(?:express|fastify|hono|nest
 
 /** The pages of which only the first section is found: they name many subjects that other pages explain. */
 const firstSectionOnly =
-  /^(?:examples\/|docs\/(?:benchmarks|cli\/json|mutation-testing|releasing|.+-table)\.md|(?:ARCHITECTURE|CONTRIBUTING)\.md|vectors\/)/;
+  /^(?:examples\/|docs\/(?:benchmarks|cli\/json|decisions|mutation-testing|releasing|.+-table)\.md|(?:ARCHITECTURE|CONTRIBUTING)\.md|vectors\/)/;
 
 /** The pages whose tables are for looking up, and whose rows would outweigh their text. */
-const withoutTables = /^(?:docs\/(?:benchmarks|receivers|runtimes|.+-table)|tools\/sandbox\/README)\.md$/;
+const withoutTables =
+  /^(?:docs\/(?:benchmarks|receivers|runtimes|senders\/README|.+-table)|tools\/sandbox\/README)\.md$/;
+
+/** The lines that the pages of all senders have. */
+const sameOnAllPages = /^(?:\[Install svc-webhooks\]|- \*\*Sources\*\*).*$/gm;
 
 /** Words and endings that are in nearly every section, so that finding them says nothing. */
 const commonWords = new RegExp(
@@ -33,6 +37,7 @@ export function searchable(file: string, markdown: string): string {
   if (/^(?:site\/)?api\//.test(file)) return "";
   if (titleOnly.test(file)) return /^# .*$/m.exec(markdown)?.[0] ?? "";
   const prose = withoutBlocks(markdown)
+    .replaceAll(sameOnAllPages, "")
     .replaceAll(/!?\[([^\]]*)\]\([^)\s]*\)/g, "$1")
     .replaceAll(/^(?!#).*$/gm, (line) => line.replaceAll(commonWords, ""));
   const text = withoutTables.test(file) ? prose.replaceAll(/^\|.*$/gm, "") : prose;

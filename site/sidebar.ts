@@ -21,19 +21,32 @@ const commands = repositoryPages.filter(
   (page) => page.startsWith("docs/cli/") && !indexOfCommands.includes(page),
 );
 
+const senders = repositoryPages.filter(
+  (page) => page.startsWith("docs/senders/") && page !== "docs/senders/README.md",
+);
+
 /**
- * The doors of the documentation: what a reader wants, and the pages for it. Each page is in one door. The group after
- * "Start" is a part of it.
+ * The doors of the documentation: what a reader wants, and the pages for it. Each page is in one door. The groups after
+ * "Start" are parts of it.
  */
 const doors: readonly Group[] = [
   [
     "Start",
     [
       "README.md",
-      ...docs("README", "install", "why", "frameworks/README", "schemes", "raw-body", "runtimes"),
+      ...docs(
+        "README",
+        "install",
+        "why",
+        "frameworks/README",
+        "senders/README",
+        "raw-body",
+        "runtimes",
+      ),
     ],
   ],
   ["Frameworks", frameworks.map(({ name }) => `docs/frameworks/${name}.md`)],
+  ["Senders", senders],
   [
     "Be safe",
     docs(

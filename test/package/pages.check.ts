@@ -106,7 +106,7 @@ test.each(pages)(
 const mostBytes = 30_000;
 
 /** The page of figures, and the pages that are about to be divided. */
-const long: ReadonlySet<string> = new Set(["docs/benchmarks.md", "docs/schemes.md"]);
+const long: ReadonlySet<string> = new Set(["docs/benchmarks.md"]);
 
 test.each(readmes().filter((page) => page.startsWith("docs/") && !long.has(page)))(
   "%s has at most 30 kB",

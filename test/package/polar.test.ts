@@ -4,7 +4,7 @@ import type { Receiver } from "@svc-webhooks/core";
 import { expect, test, vi } from "vitest";
 import { codeBlocks, compileBlocks } from "./readme.js";
 
-const blocks = codeBlocks("docs/schemes.md").filter(({ code }) =>
+const blocks = codeBlocks("docs/senders/polar.md").filter(({ code }) =>
   code.includes("POLAR_WEBHOOK_SECRET"),
 );
 const { modulePath } = await compileBlocks(blocks);

@@ -110,8 +110,8 @@ const heads = ["scheme", "delivery id", "event id", "type", "time", "`toleranceM
 const head = [...heads, "`handlerTimeoutMs`"];
 const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |\n`;
 
-test("docs/schemes.md has what each scheme signs (npx vitest run test/package/schemes.test.ts -u writes it)", async () => {
-  const file = join(root, "docs/schemes.md");
+test("docs/senders/README.md has what each scheme signs (npx vitest run test/package/schemes.test.ts -u writes it)", async () => {
+  const file = join(root, "docs/senders/README.md");
   const rows = await Promise.all(names.map(rowOf));
   const table = [head, head.map(() => "---"), ...rows].map(line).join("");
   const written = readFileSync(file, "utf8").replace(

@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createReceiver, type SignedBody } from "@svc-webhooks/core";
 import { hmac, type HmacOptions } from "@svc-webhooks/schemes";
@@ -191,22 +191,46 @@ async function withTables(file: string, tables: Readonly<Record<string, string>>
   return page;
 }
 
-test("docs/schemes.md has the facts of docs/senders.json (npx vitest run test/package/senders.test.ts -u writes them)", async () => {
-  const page = await withTables("docs/schemes.md", {
-    "\n## The senders\n": table(
-      ["sender", "signature", "success and time limit", "retries", "checked", "source"],
-      senders
-        .filter(({ success }) => success)
-        .map((row) => [
-          row.sender,
-          row.signature ?? "",
-          row.success ?? "",
-          row.retries ?? "",
-          row.checked,
-          linksOf(row),
-        ]),
-    ),
-    "\n### Senders for hmac\n": table(
+/** Resolves to the page of a sender, with the facts of its row. */
+async function withFacts(row: Sender) {
+  const file = pageOf(row);
+  const page = read(file);
+  const facts = [
+    row.signature && `- **Signature**: ${row.signature}`,
+    `- **Success**: ${row.success}`,
+    `- **Retries**: ${row.retries}`,
+    `- **Sources**, read on ${row.checked}: ${linksOf(row)}`,
+  ];
+  const written = page.replace(
+    /(?<=\n## Facts\n\n)(?:- .*\n)+/,
+    () => `${facts.filter(Boolean).join("\n")}\n`,
+  );
+  const options = await resolveConfig(join(root, file));
+  return format(written, { ...options, filepath: file });
+}
+
+const pageOf = ({ sender }: Sender) =>
+  `docs/senders/${sender.toLowerCase().replaceAll(" ", "-")}.md`;
+
+test.each(builtIn)(
+  "the page of $sender has the facts of docs/senders.json (npx vitest run test/package/senders.test.ts -u writes them)",
+  async (row) => {
+    await expect(await withFacts(row)).toMatchFileSnapshot(join(root, pageOf(row)));
+  },
+);
+
+test("each page of a sender has a row in docs/senders.json, and is listed", () => {
+  const without = new Set(["README.md", "hmac.md", "write-a-scheme.md"]);
+  const pages = readdirSync(join(root, "docs/senders")).filter((file) => !without.has(file));
+  const rows = builtIn.map((row) => pageOf(row).replace("docs/senders/", ""));
+  expect(pages.toSorted()).toEqual(rows.toSorted());
+  const listed = read("docs/senders/README.md").matchAll(/^- \[.+?\]\((.+\.md)\)$/gm);
+  expect(Array.from(listed, ([, file = ""]) => file).toSorted()).toEqual(rows.toSorted());
+});
+
+test("docs/senders/hmac.md has the senders for hmac (npx vitest run test/package/senders.test.ts -u writes them)", async () => {
+  const page = await withTables("docs/senders/hmac.md", {
+    "\n## Senders for hmac\n": table(
       ["sender", "options", "id", "type", "secret", "checked", "source"],
       others.map((row) => [
         row.sender,
@@ -218,6 +242,12 @@ test("docs/schemes.md has the facts of docs/senders.json (npx vitest run test/pa
         linksOf(row),
       ]),
     ),
+  });
+  await expect(page).toMatchFileSnapshot(join(root, "docs/senders/hmac.md"));
+});
+
+test("docs/senders/README.md has the first requests of senders (npx vitest run test/package/senders.test.ts -u writes them)", async () => {
+  const page = await withTables("docs/senders/README.md", {
     "\n## First requests\n": table(
       ["sender", "first request", "what to do"],
       first.map(({ sender, firstRequest }) => [
@@ -227,7 +257,7 @@ test("docs/schemes.md has the facts of docs/senders.json (npx vitest run test/pa
       ]),
     ),
   });
-  await expect(page).toMatchFileSnapshot(join(root, "docs/schemes.md"));
+  await expect(page).toMatchFileSnapshot(join(root, "docs/senders/README.md"));
 });
 
 /** Returns the senders of a scheme, as the README names them. */
