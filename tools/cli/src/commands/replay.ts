@@ -6,8 +6,7 @@ import { Failure, messageOf, UsageError } from "../errors.js";
 import { parseCaptured, useCaptureFile, type Captured } from "../lib/capture.js";
 import { linesOf } from "../lib/lines.js";
 import { wholeNumber } from "../lib/number.js";
-import { outcomeIn, refusalOf } from "../lib/outcome.js";
-import { readUpTo } from "../lib/read.js";
+import { outcomeOf, refusalOf } from "../lib/outcome.js";
 import { secretOptions } from "../lib/secret.js";
 import { createProgress } from "../lib/terminal/progress.js";
 import { resolveTarget, targetOptions } from "../lib/target-rule.js";
@@ -208,20 +207,13 @@ async function send(
   };
 }
 
-const mostResponseBytes = 65_536;
-
 /** Resolves to the status of a response and, if the status is 300 or more, the outcome in the body, if there is one. */
 async function resultOf(response: IncomingMessage) {
-  const { statusCode: status = 0, headers } = response;
+  const { statusCode: status = 0 } = response;
   response.on("error", () => {});
   if (status < 300) {
     response.resume();
     return { status };
   }
-  try {
-    const { content } = await readUpTo(mostResponseBytes, response);
-    return { status, outcome: outcomeIn(headers["cache-control"], content.toString()) };
-  } catch {
-    return { status };
-  }
+  return { status, outcome: await outcomeOf(response) };
 }

@@ -5,8 +5,7 @@ import type { Sender } from "@svc-webhooks/schemes/senders";
 import type { Context } from "../command.js";
 import { messageOf } from "../errors.js";
 import { conceal } from "../lib/mask.js";
-import { isHandled, outcomeIn } from "../lib/outcome.js";
-import { readUpTo } from "../lib/read.js";
+import { isHandled, outcomeOf } from "../lib/outcome.js";
 import type { Target } from "../lib/target.js";
 import { excerpt } from "../lib/terminal/text.js";
 import { fields } from "../lib/terminal/table.js";
@@ -16,7 +15,6 @@ import { reasonsOf } from "./reasons.js";
 import { exitCodeOf, withApp } from "./with-app.js";
 
 const responseMs = 30_000;
-const mostResponseBytes = 65_536;
 
 /** The sample to send, and the app that receives it. */
 export interface Sampling {
@@ -89,17 +87,13 @@ async function send(
   const color = isRefused ? "red" : isHandled(code) ? "green" : "yellow";
   show({ delivery_id: deliveryId, type, result, ms }, [
     [paint(color, result), `  ${excerpt(type, 60)}  ${ms} ms`],
-    ...reasonsOf(status, code, `${error}.`, variable).map((text) => `  ${text}`),
+    ...reasonsOf(status, code, `${error}.`, { variable }).map((text) => `  ${text}`),
   ]);
 }
 
 /** Resolves to the status of a response, and to the outcome in its body if there is one. */
 async function resultOf(response: IncomingMessage) {
-  const { statusCode: status = 0, headers } = response;
   response.on("error", () => {});
-  const code = await readUpTo(mostResponseBytes, response).then(
-    ({ content }) => outcomeIn(headers["cache-control"], content.toString()),
-    () => undefined,
-  );
-  return { status, code, error: undefined };
+  const code = await outcomeOf(response);
+  return { status: response.statusCode ?? 0, code, error: undefined };
 }

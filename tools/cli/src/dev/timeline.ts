@@ -106,7 +106,10 @@ export function createTimeline(
     const reason = isExplained || status !== undefined ? undefined : await reasonOf();
     const reasons = isExplained
       ? []
-      : reasonsOf(status, code, reason ?? `${result}.`, "SVC_WEBHOOK_SECRET");
+      : reasonsOf(status, code, reason ?? `${result}.`, {
+          variable: "SVC_WEBHOOK_SECRET",
+          page: ", and the response on the sandbox's page",
+        });
     show({}, [first, ...reasons.map((text) => `  ${text}`)]);
   }
 }

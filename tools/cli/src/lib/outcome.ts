@@ -1,6 +1,8 @@
+import type { IncomingMessage } from "node:http";
 import type { OutcomeCode } from "@svc-webhooks/core";
 import { outcomeTexts } from "@svc-webhooks/core/outcomes";
 import { jsonIn } from "./json-in.js";
+import { readUpTo } from "./read.js";
 
 /**
  * Returns the outcome that an svc-webhooks receiver states in its response: `{"status":"processed"}` or
@@ -16,6 +18,15 @@ export function outcomeIn(caching: string | undefined, body: string): OutcomeCod
   const code = error?.code ?? status;
   return isOutcome(code) ? code : undefined;
 }
+
+const mostResponseBytes = 65_536;
+
+/** Resolves to the outcome in a response, as `outcomeIn` does. Undefined if the body is too long or cannot be read. */
+export const outcomeOf = (response: IncomingMessage): Promise<OutcomeCode | undefined> =>
+  readUpTo(mostResponseBytes, response).then(
+    ({ content }) => outcomeIn(response.headers["cache-control"], content.toString()),
+    () => undefined,
+  );
 
 export const isOutcome = (code: unknown): code is OutcomeCode =>
   typeof code === "string" && Object.hasOwn(outcomeTexts, code);
