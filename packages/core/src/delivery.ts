@@ -53,7 +53,7 @@ export interface Delivery {
   readonly method: string;
   /**
    * The URL as received, or its path and query. Only schemes of senders that verify the endpoint with a GET request
-   * read it. Default `""`.
+   * read it.
    */
   readonly url?: string | undefined;
   /** The request's headers. Null and undefined, which some platforms' test events contain, count as no headers. */

@@ -46,12 +46,12 @@ export { answer } from "./outcome.js";
 export type { Answer, DeliveryFacts, Outcome, OutcomeCode, Warning } from "./outcome.js";
 export type { DeliveryReport, Stage, StageTimes } from "./report.js";
 export type {
+  Greeting,
   HeaderProblem,
   HmacKey,
   Identified,
   ImportHmac,
   Inspection,
-  Greeting,
   Scheme,
   SchemeFor,
   Unsigned,
