@@ -75,7 +75,13 @@ async function postgresBackend({
     import("@svc-webhooks/postgres"),
     import("pg"),
   ]);
-  const pool = new pg.Pool({ connectionString, max: 10, connectionTimeoutMillis: 1_000 });
+  const pool = new pg.Pool({
+    connectionString,
+    max: 10,
+    connectionTimeoutMillis: 5_000,
+    // Outside of `transaction`, nothing else ends a query on a silent connection.
+    ...(!inTransaction && { query_timeout: 5_000 }),
+  });
   const store = postgresStore(pool);
   return {
     store,

@@ -2,7 +2,6 @@ import { expect, test } from "vitest";
 import { describeWithPgBouncer, describeWithPostgres } from "@svc-webhooks/kit/postgres-server";
 import { describeWithRedis } from "@svc-webhooks/kit/redis-server";
 import { sized } from "@svc-webhooks/kit/sized";
-import { untilShown } from "@svc-webhooks/kit/until-shown";
 import { eachExactlyOnce, runChaos, type Strikes } from "./run.js";
 import { nothingWrong } from "./verdict.js";
 import { postgresWorld, redisWorld } from "./world.js";
@@ -12,8 +11,8 @@ const seeds =
   process.env["CHAOS_SEED"]?.split(",") ??
   sized(["1"], ["1", "2", "3", String(Date.now() % 100_000)]);
 
-/** The number of kills and of freezes that must have happened before a run ends, however few events that takes. */
-const strikes = { kills: 5, freezes: 5 };
+/** The numbers of strikes that must have happened before a run ends, however few events that takes. */
+const strikes = { kills: 5, freezes: 5, silences: 1 };
 
 /**
  * Returns the load of a run. Strikes decide how long a small one takes, because events take much longer on a busy
@@ -38,15 +37,6 @@ describeWithRedis("receivers that are killed and frozen at random", () => {
       expect(verdict).toMatchObject(nothingWrong);
     },
   );
-
-  test("lose events if copies in flight get 200", async ({ signal }) => {
-    const run = { ...load(1_000), lanes: 32, signal, inFlight: 200 } as const;
-    const { verdict } = await untilShown(
-      async (seed) => runChaos({ ...run, seed, world: await redisWorld() }),
-      ({ verdict: { lost, early } }) => lost.length > 0 && early.length > 0,
-    );
-    expect(verdict.lost).not.toEqual([]);
-  });
 });
 
 describeWithPostgres("receivers with `transaction` that are killed and frozen at random", () => {
@@ -61,19 +51,9 @@ describeWithPostgres("receivers with `transaction` that are killed and frozen at
   test("apply each event exactly once while the database crashes", async ({ signal }) => {
     const run = { seed: "1", ...load(2_500, { ...strikes, crashes: 1 }), lanes, signal };
     const world = await postgresWorld({ inTransaction: true, fsync: "on" });
-    const { summary, ...result } = await runChaos({ ...run, world, crashEveryMs: 4_000 });
+    const { summary, ...result } = await runChaos({ ...run, world, crashEvery: 60 });
     console.log(summary);
     expect(result).toMatchObject(eachExactlyOnce(result.events));
-  });
-
-  test("apply events twice if the effects are outside of it", async ({ signal }) => {
-    const run = { ...load(2_500), lanes, signal };
-    const { verdict } = await untilShown(
-      async (seed) =>
-        runChaos({ ...run, seed, world: await postgresWorld({ inTransaction: false }) }),
-      ({ effects, events }) => effects > events,
-    );
-    expect(verdict.lost).toEqual([]);
   });
 });
 

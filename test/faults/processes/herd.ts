@@ -18,7 +18,8 @@ export interface Herd {
   readonly places: readonly Place[];
   /** Sends SIGTERM to all processes, and resolves when they have finished their runs and exited. */
   readonly drain: () => Promise<void>;
-  readonly killAll: () => void;
+  /** Kills all processes with SIGKILL, and resolves when they have exited. */
+  readonly killAll: () => Promise<void>;
 }
 
 /** Starts receivers, each in its own process. */
@@ -33,8 +34,8 @@ export async function startHerd(
     async drain() {
       await Promise.all(places.map(drained));
     },
-    killAll: () => {
-      for (const { process } of places) process.kill("SIGKILL");
+    async killAll() {
+      await Promise.all(places.map((one) => one.kill()));
     },
   };
 }
@@ -53,8 +54,10 @@ async function place(script: string, settings: Omit<ReceiverSettings, "port">): 
       return current.port;
     },
     async kill() {
-      const exited = once(current.process, "exit");
-      current.process.kill("SIGKILL");
+      const { process } = current;
+      if (process.exitCode !== null || process.signalCode !== null) return;
+      const exited = once(process, "exit");
+      process.kill("SIGKILL");
       await exited;
     },
     async start(port) {

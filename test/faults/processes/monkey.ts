@@ -1,4 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
+import type { Progress } from "@svc-webhooks/kit/progress";
 import type { Herd, Place } from "./herd.js";
 import { seeded } from "@svc-webhooks/kit/random";
 import { now, realLeaseMs } from "./time.js";
@@ -16,8 +17,16 @@ export type Temper = readonly ("kill" | "freeze" | "freeze and kill")[];
 
 const moody: Temper = ["kill", "kill", "freeze", "freeze", "freeze and kill"];
 
-/** Kills and freezes up to two processes at a time, and restarts those that it killed. */
-export function unleash(herd: Herd, seed: string, temper: Temper = moody): Monkey {
+/** The longest time without a strike, in milliseconds: some processes progress again only after a kill. */
+export const mostCalmMs = 15_000;
+
+/** Kills and freezes up to two processes at a time as the run progresses, and restarts those that it killed. */
+export function unleash(
+  herd: Herd,
+  seed: string,
+  progress: Progress,
+  temper: Temper = moody,
+): Monkey {
   const random = seeded(`${seed}/monkey`);
   const strikes: Strike[] = [];
   const pending = new Map<Place, Promise<void>>();
@@ -58,7 +67,10 @@ export function unleash(herd: Herd, seed: string, temper: Temper = moody): Monke
 
   const rage = async () => {
     while (!stopped.signal.aborted) {
-      await pause(random.between(100, 500));
+      await progress.after(random.between(2, 16), stopped.signal, mostCalmMs);
+      // The moment of a step is not the only one that matters.
+      await pause(random.between(0, 100));
+      if (stopped.signal.aborted) break;
       const choice = choose();
       // At least one of the three processes keeps running, because no mistake can happen while all of them are stopped.
       if (pending.has(choice.place) || pending.size > 1) continue;
@@ -84,14 +96,14 @@ export interface Crashes {
   readonly stop: () => Promise<void>;
 }
 
-/** Crashes a world's server whenever it has run for `everyMs`. */
-export function crashRepeatedly({ crash }: World, everyMs: number): Crashes {
+/** Crashes a world's server after every number of steps. */
+export function crashRepeatedly({ crash }: World, progress: Progress, every = Infinity): Crashes {
   let count = 0;
   const stopped = new AbortController();
   const crashing = async () => {
-    if (!crash || everyMs === Infinity) return;
+    if (!crash) return;
     while (!stopped.signal.aborted) {
-      await pause(everyMs, undefined, { signal: stopped.signal }).catch(() => {});
+      await progress.after(every, stopped.signal);
       if (stopped.signal.aborted) return;
       await crash();
       count += 1;
@@ -117,21 +129,20 @@ export interface Silences {
 }
 
 /**
- * The longest permitted silence. Receivers leave a silenced connection within 10 s, and a frozen receiver keeps it for
- * up to two more leases.
+ * The longest permitted silence. Receivers leave a silenced connection within 10 s, a frozen receiver keeps it for up to
+ * two more leases, and a busy machine takes longer.
  */
-const longestSilenceMs = 30_000;
+const longestSilenceMs = 300_000;
 
 /** Repeatedly silences all of the receivers' connections, each time after they have worked for a while. */
-export function silence({ network }: World, seed: string): Silences {
+export function silence({ network }: World, seed: string, progress: Progress): Silences {
   const random = seeded(`${seed}/silence`);
   const strikes: Strike[] = [];
   const stopped = new AbortController();
   const silencing = async () => {
     if (!network) return;
     while (!stopped.signal.aborted) {
-      const workingMs = random.between(4_000, 16_000);
-      await pause(workingMs, undefined, { signal: stopped.signal }).catch(() => {});
+      await progress.after(random.between(40, 160), stopped.signal);
       if (stopped.signal.aborted) return;
       const from = now();
       network.abandon();

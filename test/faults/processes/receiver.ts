@@ -42,6 +42,8 @@ const receiver = createReceiver({
   clock: fastClock,
   store: fastStore(store),
   leaseMs,
+  // On a busy machine, every call could be late otherwise.
+  storeTimeouts: { claim: leaseMs, complete: leaseMs, release: leaseMs },
   on: { "*": queue ? queue.inbox(handler) : handler },
   // Not logged, because store timeouts are expected after a freeze.
   log: () => {},

@@ -1,3 +1,4 @@
+import { Progress } from "@svc-webhooks/kit/progress";
 import { onTestFinished } from "vitest";
 import { startHerd } from "./herd.js";
 import { crashRepeatedly, silence, unleash, type Temper } from "./monkey.js";
@@ -6,25 +7,28 @@ import { now, realLeaseMs } from "./time.js";
 import { exactlyOnce, judge, type Strike, type Verdict } from "./verdict.js";
 import type { World } from "./world.js";
 
-export interface ChaosRun extends Omit<Load, "isMoreNeeded"> {
+export interface ChaosRun extends Omit<Load, "isMoreNeeded" | "progress"> {
   readonly seed: string;
   readonly world: World;
   /** The status of responses to copies of a running delivery. Default: 503. 200 is the mistake that loses events. */
   readonly inFlight?: 200 | 503;
-  /** How long the world's server runs between crashes. Default: it does not crash. */
-  readonly crashEveryMs?: number;
+  /** The number of acknowledged events between crashes of the world's server. Default: it does not crash. */
+  readonly crashEvery?: number;
   /** The strikes on the receivers. Default: kills and freezes. */
   readonly temper?: Temper;
   /** Continues with further events until so many strikes have happened. Default: none. */
   readonly atLeast?: Strikes;
   /** A queue from which the handlers run. Default: they run in the request. */
   readonly queue?: ChaosQueue;
+  /** Counts the acknowledged events. Strikes come after a number of them. Default: a new one. */
+  readonly progress?: Progress;
 }
 
-/** The numbers of strikes on receivers, and of crashes of the world's server or of the queue. */
+/** The numbers of strikes on receivers, of silences, and of crashes of the world's server or of the queue. */
 export interface Strikes {
   readonly kills?: number;
   readonly freezes?: number;
+  readonly silences?: number;
   readonly crashes?: number;
 }
 
@@ -68,10 +72,11 @@ export async function runChaos({
   seed,
   world,
   inFlight = 503,
-  crashEveryMs = Infinity,
+  crashEvery,
   temper,
   atLeast = {},
   queue,
+  progress = new Progress(),
   ...load
 }: ChaosRun): Promise<ChaosResult> {
   const herd = await startHerd(3, { site: world.site, inFlight, queuePort: queue?.port });
@@ -79,16 +84,21 @@ export async function runChaos({
 
   const epoch = Date.now() - now();
   const startedAt = now();
-  const monkey = unleash(herd, seed, temper);
-  const crashes = crashRepeatedly(world, crashEveryMs);
-  const silences = silence(world, seed);
+  const monkey = unleash(herd, seed, progress, temper);
+  const crashes = crashRepeatedly(world, progress, crashEvery);
+  const silences = silence(world, seed, progress);
   const countOf = (wanted: Strike["kind"]) =>
     monkey.strikes.filter(({ kind }) => kind === wanted).length;
   const isMoreNeeded = () =>
     countOf("kill") < (atLeast.kills ?? 0) ||
     countOf("freeze") < (atLeast.freezes ?? 0) ||
+    silences.strikes.length < (atLeast.silences ?? 0) ||
     crashes.count() + (queue?.crashes() ?? 0) < (atLeast.crashes ?? 0);
-  const { acks, results, sent, done } = send(herd.places, seed, { ...load, isMoreNeeded });
+  const { acks, results, sent, done } = send(herd.places, seed, {
+    ...load,
+    progress,
+    isMoreNeeded,
+  });
   // A world without a network has no silences that could be over.
   const ended = world.network ? Promise.race([done, silences.over]) : done;
   await ended.finally(() => Promise.all([monkey.stop(), crashes.stop(), silences.stop()]));
@@ -99,7 +109,7 @@ export async function runChaos({
   const effects = await world.effects();
   const strikes = [...monkey.strikes, ...silences.strikes, ...(world.stalls?.() ?? [])];
   const counter = await world.counter?.();
-  const verdict = judge({ effects, acks, strikes, epoch });
+  const verdict = judge({ effects, acks, strikes, epoch, leaseMs: realLeaseMs });
   const { killed, frozen, silenced, unexplained } = verdict.doubles;
 
   const kills = countOf("kill");

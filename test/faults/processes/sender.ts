@@ -1,5 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { signedDelivery } from "@svc-webhooks/testing";
+import type { Progress } from "@svc-webhooks/kit/progress";
 import type { Place } from "./herd.js";
 import { seeded, type Random } from "@svc-webhooks/kit/random";
 import { now, realLeaseMs } from "./time.js";
@@ -21,11 +22,17 @@ export interface Load {
   readonly isMoreNeeded?: () => boolean;
   /** The maximum number of events that are delivered concurrently. */
   readonly lanes: number;
+  /** Counts the events that have been acknowledged. */
+  readonly progress: Progress;
   /** Stops the sender early when it is aborted. */
   readonly signal: AbortSignal;
 }
 
-const giveUpMs = realLeaseMs * 0.6;
+/**
+ * Returns how long the sender waits for a response, in milliseconds. It waits longer for each attempt: on a busy machine,
+ * every response could be late otherwise, and each attempt would make the others later.
+ */
+const giveUpMs = (attempt: number): number => Math.round(realLeaseMs * Math.min(0.3 * attempt, 8));
 
 /**
  * Sends like the service does: retries a delivery with growing delays until it gets a 2xx in time. 15 % of the attempts
@@ -38,7 +45,7 @@ export function send(places: readonly Place[], seed: string, load: Load): Sender
 
   const attempt = async ({ port }: Place, deliveryId: string, event: object, number: number) => {
     const delivery = await signedDelivery(event, { deliveryId, attempt: number });
-    const signal = AbortSignal.timeout(giveUpMs);
+    const signal = AbortSignal.timeout(giveUpMs(number));
     try {
       const response = await fetch(`http://127.0.0.1:${port}`, { ...delivery, signal });
       if (response.ok) acks.push({ deliveryId, at: now() });
@@ -66,9 +73,9 @@ export function send(places: readonly Place[], seed: string, load: Load): Sender
       const accepted = await Promise.all(
         targets.map((place) => attempt(place, deliveryId, event, number)),
       );
-      if (accepted.includes(true)) return;
+      if (accepted.includes(true)) return load.progress.step();
       load.signal.throwIfAborted();
-      await pause(Math.min(20 * 2 ** number, 400) * (random.between(50, 150) / 100));
+      await pause(Math.min(20 * 2 ** number, 2_000) * (random.between(50, 150) / 100));
     }
   };
 

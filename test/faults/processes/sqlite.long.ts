@@ -1,5 +1,4 @@
 import { isFull, sized } from "@svc-webhooks/kit/sized";
-import { untilShown } from "@svc-webhooks/kit/until-shown";
 import { describe, expect, test } from "vitest";
 import { eachExactlyOnce, runChaos } from "./run.js";
 import { sqliteWorld } from "./world.js";
@@ -40,14 +39,5 @@ describe("receivers with `transaction` on one SQLite file", () => {
     });
     console.log(summary);
     expect(result).toMatchObject(eachExactlyOnce(result.events));
-  });
-
-  test("apply events twice if the effects are outside of it", async ({ signal }) => {
-    const load = { events: sized(100, 1_000), atLeast: { kills: 5 }, lanes: 32, signal };
-    const { verdict } = await untilShown(
-      (own) => runChaos({ ...load, seed: own, world: sqliteWorld({ inTransaction: false }) }),
-      ({ effects, events }) => effects > events,
-    );
-    expect(verdict.lost).toEqual([]);
   });
 });

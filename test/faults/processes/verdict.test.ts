@@ -3,8 +3,9 @@ import { describe, expect, test } from "vitest";
 import { watchStalls } from "./time.js";
 import { exactlyOnce, judge, type Effect, type History, type Strike } from "./verdict.js";
 
-/** The wall-clock time at 0 ms of the shared clock. A lease lasts 1,000 ms. */
+/** The wall-clock time at 0 ms of the shared clock. */
 const epoch = 100_000;
+const leaseMs = 1_000;
 const first: Effect = { deliveryId: "dlv_1", run: 1, fence: epoch + 50, pid: 11, at: 55 };
 const second: Effect = { deliveryId: "dlv_1", run: 2, fence: epoch + 1_200, pid: 12, at: 1_205 };
 
@@ -12,7 +13,7 @@ const kill = (from: number, pid = first.pid): Strike => ({ kind: "kill", pid, fr
 const freeze = (from: number, to: number): Strike => ({ kind: "freeze", pid: first.pid, from, to });
 
 const judged = (history: Partial<History>) =>
-  judge({ effects: [first], acks: [], strikes: [], epoch, ...history });
+  judge({ effects: [first], acks: [], strikes: [], epoch, leaseMs, ...history });
 
 const silence = (from: number, to: number): Strike => ({ kind: "silence", pid: 0, from, to });
 

@@ -1,5 +1,3 @@
-import { realLeaseMs } from "./time.js";
-
 /** A line in the log of effects. `at` is a time from `now()`. */
 export interface Effect {
   readonly deliveryId: string;
@@ -34,6 +32,8 @@ export interface History {
   readonly strikes: readonly Strike[];
   /** The wall-clock time at which `now()` is 0. */
   readonly epoch: number;
+  /** The duration of a lease in real time, in milliseconds. */
+  readonly leaseMs: number;
 }
 
 export interface Verdict {
@@ -71,16 +71,13 @@ export const exactlyOnce: Verdict = {
 /** The tolerance in milliseconds, because clocks are read in milliseconds and a signal takes a moment to arrive. */
 const slackMs = 10;
 
-/** The shortest freeze that can let a lease expire, because leases are extended every third of their duration. */
-const longFreezeMs = (realLeaseMs * 2) / 3 - slackMs;
+export function judge({ effects, acks, strikes, epoch, leaseMs }: History): Verdict {
+  // The shortest freeze that can let a lease expire, because leases are extended every third of their duration.
+  const longFreezeMs = (leaseMs * 2) / 3 - slackMs;
+  // A running process extends its lease or completes its record within this time, while no connection is silent. The
+  // longest time measured was 96 ms, on a machine under load.
+  const enoughMs = leaseMs / 4;
 
-/**
- * The time within which a running process extends its lease or completes its record while no connection is silent. The
- * longest time measured was 96 ms, on a machine under load.
- */
-const enoughMs = realLeaseMs / 4;
-
-export function judge({ effects, acks, strikes, epoch }: History): Verdict {
   /**
    * Returns why a second run could start, if a strike explains it. It does so only if, between the effect (or the
    * strike, if that was earlier) and the second claim, the process never ran for `enoughMs` without a silence. If the
@@ -108,7 +105,7 @@ export function judge({ effects, acks, strikes, epoch }: History): Verdict {
     const kinds = new Set(own.filter(explains).map(({ kind }) => kind));
     if (kinds.has("kill")) return "killed";
     if (kinds.has("freeze")) return "frozen";
-    return silences.some(({ to }) => claimedAgainAt <= to + realLeaseMs) ? "silenced" : undefined;
+    return silences.some(({ to }) => claimedAgainAt <= to + leaseMs) ? "silenced" : undefined;
   };
 
   const doubles = { killed: 0, frozen: 0, silenced: 0, unexplained: [] as Effect[] };

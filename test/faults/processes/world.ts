@@ -10,6 +10,7 @@ import { pgBouncer, postgresServer } from "@svc-webhooks/kit/postgres-server";
 import { redisServer } from "@svc-webhooks/kit/redis-server";
 import { tcpProxy, type TcpProxy } from "@svc-webhooks/kit/tcp-proxy";
 import type { Site } from "./backend.js";
+import { watchStalls } from "./time.js";
 import type { Effect, Strike } from "./verdict.js";
 
 /** A server or a file that the receivers use. It is closed when the test ends. */
@@ -19,7 +20,7 @@ export interface World {
   /** The receivers' connections, unless the world is a file. */
   readonly network?: TcpProxy;
   readonly effects: () => Promise<readonly Effect[]>;
-  /** Returns the times for which the machine did not let a receiver run. Only where they excuse anything. */
+  /** Returns the times for which the machine did not let a process run. Only where they excuse anything. */
   readonly stalls?: () => readonly Strike[];
   /** Returns how often handlers have incremented a counter, which they do after writing the effect. */
   readonly counter?: () => Promise<number>;
@@ -34,7 +35,13 @@ export async function redisWorld(): Promise<World> {
   writeFileSync(effectLog, "");
   const redis = await redisServer();
   const network = await tcpProxy(redis.port);
+  // While this process does not run, it forwards nothing.
+  const stalls: Strike[] = [];
+  const watch = watchStalls(100, (from, to) => {
+    stalls.push({ kind: "silence", pid: 0, from, to });
+  });
   onTestFinished(async () => {
+    clearInterval(watch);
     await network.close();
     await redis.close();
     rmSync(folder, { recursive: true });
@@ -48,7 +55,7 @@ export async function redisWorld(): Promise<World> {
     site: { kind: "redis", port: network.port, effectLog },
     network,
     effects: async () => logged().filter((line) => "deliveryId" in line),
-    stalls: () => logged().filter((line) => "kind" in line),
+    stalls: () => [...stalls, ...logged().filter((line) => "kind" in line)],
   };
 }
 

@@ -15,7 +15,7 @@ const { role, connectionString, queue, inOrder, inTransaction } = JSON.parse(
   process.argv[2] ?? "",
 ) as Settings;
 
-const pool = new Pool({ connectionString, max: 20, connectionTimeoutMillis: 1_000 });
+const pool = new Pool({ connectionString, max: 20, connectionTimeoutMillis: 5_000 });
 pool.on("error", () => {});
 const store = postgresStore(pool);
 const boss = bossOf(connectionString);

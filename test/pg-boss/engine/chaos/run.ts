@@ -6,10 +6,12 @@ import { pgBossInbox } from "@svc-webhooks/pg-boss";
 import { migrate } from "@svc-webhooks/postgres";
 import { eventBody, signed } from "@svc-webhooks/kit/deliveries";
 import { postgresServer } from "@svc-webhooks/kit/postgres-server";
+import { Progress } from "@svc-webhooks/kit/progress";
 import { seeded, type Random } from "@svc-webhooks/kit/random";
 import { tcpProxy } from "@svc-webhooks/kit/tcp-proxy";
 import { Pool } from "pg";
 import { bundled, startChild } from "../../../faults/processes/child.js";
+import { mostCalmMs } from "../../../faults/processes/monkey.js";
 import { bossOf } from "../boss.js";
 
 /** The settings of one process. */
@@ -29,8 +31,8 @@ export interface Load {
   /** The least number of kills, and of freezes. Default 0. */
   readonly strikes?: number;
   readonly inOrder: boolean;
-  /** How often the database crashes, or all connections die silently, in milliseconds. Default: never. */
-  readonly strikeEveryMs?: number | undefined;
+  /** The number of acknowledged events between crashes of the database, or silent deaths of all connections. */
+  readonly strikeEvery: number;
   /** Whether effects are written in `store.transaction`. Default true. */
   readonly inTransaction?: boolean | undefined;
 }
@@ -85,16 +87,21 @@ class Place {
   }
 }
 
-/** Kills and freezes processes until it is stopped, crashes the database, and silences the connections to it. */
+/**
+ * Kills and freezes processes as the run progresses, crashes the database, and silences the connections to it, until it
+ * is stopped.
+ */
 function unleash(
   places: readonly Place[],
   random: Random,
   database: { crash(): Promise<void>; restart(): Promise<void>; silence(): unknown },
-  strikeEveryMs: number | undefined,
+  progress: Progress,
+  strikeEvery: number,
 ) {
   const counts = { kills: 0, freezes: 0, crashes: 0, silences: 0 };
   const pending = new Map<Place, Promise<void>>();
   const stopped = new AbortController();
+  const { signal } = stopped;
   const strike = async (place: Place) => {
     if (random.chance(0.4)) {
       counts.freezes += 1;
@@ -109,8 +116,11 @@ function unleash(
     }
   };
   const rage = async () => {
-    while (!stopped.signal.aborted) {
-      await pause(random.between(200, 1_500));
+    while (!signal.aborted) {
+      await progress.after(random.between(2, 15), signal, mostCalmMs);
+      // The moment of a step is not the only one that matters.
+      await pause(random.between(0, 200));
+      if (signal.aborted) break;
       const place = random.pick(places);
       if (pending.has(place) || pending.size > 1) continue;
       pending.set(
@@ -121,10 +131,8 @@ function unleash(
     await Promise.all(pending.values());
   };
   const disturb = async () => {
-    if (strikeEveryMs === undefined) return;
-    const { signal } = stopped;
     for (let strikes = 1; !signal.aborted; strikes += 1) {
-      await pause(strikeEveryMs, undefined, { signal }).catch(() => {});
+      await progress.after(strikeEvery, signal);
       if (signal.aborted) return;
       if (strikes % 3 === 0) {
         counts.silences += 1;
@@ -177,11 +185,11 @@ function judge(effects: readonly Effect[], acknowledgedAt: ReadonlyMap<string, n
  * every event is done.
  */
 export async function runChaos(load: Load): Promise<Result> {
-  const { seed, events, strikes = 0, inOrder, strikeEveryMs, inTransaction = true } = load;
-  const database = await postgresServer({ fsync: strikeEveryMs === undefined ? "off" : "on" });
+  const { seed, events, strikes = 0, inOrder, strikeEvery, inTransaction = true } = load;
+  const database = await postgresServer({ fsync: "on" });
   const { connectionString } = database;
   const proxy = await tcpProxy(database.port);
-  const pool = new Pool({ connectionString, connectionTimeoutMillis: 1_000 });
+  const pool = new Pool({ connectionString, connectionTimeoutMillis: 5_000 });
   pool.on("error", () => {});
   const boss = bossOf(connectionString);
   await boss.start();
@@ -214,17 +222,20 @@ export async function runChaos(load: Load): Promise<Result> {
   const keys = Math.max(10, Math.round(events / 40));
   const start = performance.now();
   const silence = () => proxy.abandon();
-  const monkey = unleash(places, seeded(`${seed}/monkey`), { ...database, silence }, strikeEveryMs);
+  const progress = new Progress();
+  const struck = { ...database, silence };
+  const monkey = unleash(places, seeded(`${seed}/monkey`), struck, progress, strikeEvery);
   const random = seeded(`${seed}/sender`);
   let requests = 0;
-  const post = async (id: string, key: string): Promise<boolean> => {
+  const post = async (id: string, key: string, attempt: number): Promise<boolean> => {
     requests += 1;
     const { headers, body } = await signed(eventBody("email.sent", { id, key }), {
       "x-svc-delivery-id": id,
     });
     try {
       const url = `http://127.0.0.1:${random.pick(acceptors).port}/`;
-      const signal = AbortSignal.timeout(3_000);
+      // Longer for each attempt: on a busy machine, every response could be late otherwise.
+      const signal = AbortSignal.timeout(3_000 * attempt);
       const response = await fetch(url, { method: "POST", headers, body: body.toString(), signal });
       await response.arrayBuffer();
       return response.status === 200;
@@ -238,9 +249,13 @@ export async function runChaos(load: Load): Promise<Result> {
     for (let index = key; index < events || isMoreNeeded(); index += keys) {
       const id = `dlv_${index}`;
       const copies = random.chance(0.1) ? 2 : 1;
-      const send = () => Promise.all(Array.from({ length: copies }, () => post(id, `k${key}`)));
-      while (!(await send()).includes(true)) await pause(random.between(50, 300));
+      const send = (attempt: number) =>
+        Promise.all(Array.from({ length: copies }, () => post(id, `k${key}`, attempt)));
+      for (let attempt = 1; !(await send(attempt)).includes(true); attempt += 1) {
+        await pause(random.between(50, 300));
+      }
       acknowledgedAt.set(id, Date.now());
+      progress.step();
       // Spreads the events over the time of several kills.
       await pause(random.between(0, 2_000));
     }
