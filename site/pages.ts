@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join, posix } from "node:path";
 import { fileURLToPath } from "node:url";
 import { packages, publicPackages } from "../tools/build/package-folders.js";
+import { frameworks } from "./fragments/frameworks.js";
 
 /** The folder of the repository. */
 export const root: string = fileURLToPath(new URL("..", import.meta.url));
@@ -38,6 +39,25 @@ export const repositoryPages: readonly string[] = [
 /** The API reference, which TypeDoc generates before VitePress starts. */
 export const apiPages: readonly string[] = markdownIn("site/api");
 
+/** Returns the path of a sender's page. */
+export const senderPage = (sender: string): string => `docs/senders/${sender}.md`;
+
+const otherPages = new Set(["README", "hmac", "write-a-scheme"]);
+
+/** The senders that have a page, by their names in addresses. */
+export const senders: readonly string[] = markdownIn("docs/senders")
+  .map((page) => posix.basename(page, ".md"))
+  .filter((name) => !otherPages.has(name));
+
+/** Returns the path of the page of a sender in a framework. */
+export const pairOf = (sender: string, framework: string): string =>
+  `site/senders/${sender}/${framework}.md`;
+
+/** The pages of each sender in each framework, which are written before VitePress starts. */
+export const pairs: readonly string[] = senders.flatMap((sender) =>
+  frameworks.map(({ name }) => pairOf(sender, name)),
+);
+
 /** The pages that only the site has. */
 const sitePages = [
   "site/index.md",
@@ -45,6 +65,7 @@ const sitePages = [
   "site/packages/index.md",
   "site/tools/index.md",
   ...apiPages,
+  ...pairs,
 ];
 
 /** All pages of the site. */

@@ -3,6 +3,9 @@ import { withoutBlocks } from "../test/kit/fragments.js";
 /** The pages that only their titles find: recipes for contributors, and adapters, which pages of frameworks explain. */
 const titleOnly = /^(?:docs\/contributing|packages\/(?:express|fastify|hono|nest|next|node))\//;
 
+/** The pages of pairs of a sender and a framework, whose texts other pages have. A query has the words of the title. */
+const pair = /^(?:site\/)?senders\//;
+
 /** The pages of which only the first section is found: they name many subjects that other pages explain. */
 const firstSectionOnly =
   /^(?:examples\/|docs\/(?:benchmarks|cli\/json|decisions|mutation-testing|releasing|.+-table)\.md|(?:ARCHITECTURE|CONTRIBUTING)\.md|vectors\/)/;
@@ -35,6 +38,12 @@ const commonWords = new RegExp(
  */
 export function searchable(file: string, markdown: string): string {
   if (/^(?:site\/)?api\//.test(file)) return "";
+  if (pair.test(file)) {
+    return markdown.replace(
+      /^---[^]*?^---$[^]*?(^# (.*) webhooks in (.*)$)[^]*$/m,
+      "$1\n\n$2 webhook $3",
+    );
+  }
   if (titleOnly.test(file)) return /^# .*$/m.exec(markdown)?.[0] ?? "";
   const prose = withoutBlocks(markdown)
     .replaceAll(sameOnAllPages, "")

@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig, type DefaultTheme } from "vitepress";
 import { fragmentOf } from "../../test/kit/fragments.js";
+import { writePairs } from "../fragments/pairs.js";
 import { braces, links } from "../links.js";
 import { summaryOf, writeMarkdown } from "../markdown.js";
 import { withNotFound } from "../not-found.js";
@@ -13,6 +14,7 @@ import {
   markdownAddressOf,
   repositoryPages,
   root,
+  senders,
 } from "../pages.js";
 import { withPolicy } from "../policy.js";
 import { writeRedirects } from "../redirects.js";
@@ -37,6 +39,8 @@ const search: DefaultTheme.Config["search"] = {
     },
   },
 };
+
+await writePairs();
 
 export default defineConfig({
   lang: "en",
@@ -85,6 +89,8 @@ export default defineConfig({
       page.frontmatter["markdown"] = markdownAddressOf(file);
     }
     if (isRepositorys) page.frontmatter["source"] = forgeLink(file);
+    const [, sender] = /^docs\/senders\/([\w-]+)\.md$/.exec(file) ?? [];
+    if (sender !== undefined && senders.includes(sender)) page.frontmatter["sender"] = sender;
   },
   transformHtml: (html, file) => withPolicy(withNotFound(html, file, base)),
   buildEnd({ outDir }) {

@@ -53,7 +53,10 @@ export function receiverCall(
   { options, secretVariable, handlers }: ReceiverFragment,
   { secret = secretIn, log = "console.log", options: more = [] }: ReceiverCode = {},
 ): string {
-  const on = handlers.map(({ type, logs }) => `"${type}": (event) => ${log}(${logs})`);
+  const on = handlers.map(
+    ({ type, parameters, body }) =>
+      `"${type}": (${parameters.join(", ")}) => ${body.replaceAll("console.log", log)}`,
+  );
   const all = [
     ...options,
     `secret: ${secret(secretVariable)}`,

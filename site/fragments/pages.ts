@@ -1,10 +1,11 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { format } from "prettier";
-import { root } from "../pages.js";
+import { root, senderPage, siteLink } from "../pages.js";
 import type { FrameworkFragment } from "./framework.js";
 import { frameworks } from "./frameworks.js";
 import { serviceReceiver, type ReceiverFragment } from "./receiver.js";
+import { senderOf } from "./senders.js";
 
 /** The index of the frameworks' pages. */
 export const frameworkIndex = "docs/frameworks/README.md";
@@ -24,10 +25,23 @@ export const codeOf = (framework: FrameworkFragment, receiver: ReceiverFragment)
 /** The subcommands that install packages. */
 const adding = { npm: "install", bun: "add", deno: "add" } as const;
 
+const typesOnly = /^import type .* from "(?!svc-webhooks)(.+)";$/;
+
 /** Returns the commands that install what a framework's file imports. */
-function installOf({ manager = "npm", install, types }: FrameworkFragment): string {
+function installOf(
+  { manager = "npm", install, types }: FrameworkFragment,
+  { imports }: ReceiverFragment,
+): string {
   const command = `${manager} ${adding[manager]}`;
-  return `${command} ${install}${types === undefined ? "" : `\n${command} --save-dev ${types}`}`;
+  const senders = imports.flatMap((declaration) => typesOnly.exec(declaration)?.[1] ?? []);
+  const typed = [...(types === undefined ? [] : [types]), ...senders];
+  const prefix = manager === "deno" ? "npm:" : "";
+  return [
+    `${command} ${install}`,
+    ...(typed.length > 0
+      ? [`${command} --save-dev ${typed.map((name) => prefix + name).join(" ")}`]
+      : []),
+  ].join("\n");
 }
 
 /** Returns the install line and the file that mounts a receiver in a framework, as Markdown. */
@@ -37,7 +51,7 @@ export async function mountingOf(
 ): Promise<string> {
   const place = framework.place?.(receiver);
   return [
-    `\`\`\`sh\n${installOf(framework)}\n\`\`\``,
+    `\`\`\`sh\n${installOf(framework, receiver)}\n\`\`\``,
     ...(place === undefined ? [] : [place]),
     `\`\`\`ts\n${await codeOf(framework, receiver)}\`\`\``,
   ].join("\n\n");
@@ -76,4 +90,19 @@ export async function adapterReadme(framework: FrameworkFragment): Promise<strin
     /^```ts\n[^]*?^```$/m,
     () => `\`\`\`ts\n${code}\`\`\``,
   );
+}
+
+/** Returns the page of a sender in a framework, which only the site has. Its links are addresses of the site. */
+export async function pairPage(framework: FrameworkFragment, sender: string): Promise<string> {
+  const { title, before, receiver, after } = senderOf(sender);
+  const own = siteLink("site/index.md", `../${senderPage(sender)}`);
+  const more = siteLink("site/index.md", `../${pageOf(framework)}`);
+  return `${[
+    `---\nsender: ${sender}\nframework: ${framework.name}\n---`,
+    `# ${title} in ${framework.title}`,
+    before,
+    await mountingOf(framework, receiver),
+    `[${framework.title}](${more}) has more about the framework, and [${title}](${own}) is the page for all frameworks.`,
+    after,
+  ].join("\n\n")}\n`;
 }

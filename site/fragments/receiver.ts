@@ -1,13 +1,11 @@
-/** A handler that logs a part of its event. */
+/** A handler of events. */
 export interface HandlerFragment {
   /** The types that it handles: `invoice.paid`, `invoice.*` or `*`. */
   readonly type: string;
-  /** The logged expression, in which the event is `event`. */
-  readonly logs: string;
-  /** The type of `event` in TypeScript, for the frameworks in which handlers are methods: `Stripe.InvoicePaidEvent`. */
-  readonly event: string;
-  /** The declarations that import that type. */
-  readonly imports: readonly string[];
+  /** Its parameters: `{ data }`, and perhaps `{ deliveryId }` of the context. */
+  readonly parameters: readonly string[];
+  /** The expression that it returns, or its block. It logs with `console.log`. */
+  readonly body: string;
 }
 
 /**
@@ -15,17 +13,19 @@ export interface HandlerFragment {
  * or as the options of a module.
  */
 export interface ReceiverFragment {
-  /** The declarations that import everything in `options`. */
+  /** The declarations that import everything in `options` and `events`. */
   readonly imports: readonly string[];
   /** The options besides `secret` and `on`: `scheme: stripe<Stripe.Event>()`. */
   readonly options: readonly string[];
   /** The environment variable that has the secret. */
   readonly secretVariable: string;
   readonly handlers: readonly HandlerFragment[];
-  /** The type of all events, which `handlerOf` of NestJS accepts. Default: handlers with `@OnWebhook()`. */
-  readonly events?: string;
+  /** The type of all events, if the scheme has it: `Stripe.Event`. */
+  readonly events?: string | undefined;
   /** The path to which the sender sends. */
   readonly path: string;
+  /** Whether the sender also sends GET requests. Default false. */
+  readonly takesGet?: boolean;
 }
 
 /** The receiver of the service that the interface document describes. The pages of frameworks show it. */
@@ -33,13 +33,6 @@ export const serviceReceiver: ReceiverFragment = {
   imports: [],
   options: [],
   secretVariable: "SVC_WEBHOOK_SECRET",
-  handlers: [
-    {
-      type: "*",
-      logs: "event.type",
-      event: "AnyEvent",
-      imports: ['import type { AnyEvent } from "svc-webhooks";'],
-    },
-  ],
+  handlers: [{ type: "*", parameters: ["event"], body: "console.log(event.type)" }],
   path: "/webhooks",
 };

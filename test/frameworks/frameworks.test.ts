@@ -1,7 +1,5 @@
-import { once } from "node:events";
 import { createServer } from "node:http";
 import { createRequire } from "node:module";
-import { Server, type AddressInfo } from "node:net";
 import { getTestServer } from "@google-cloud/functions-framework/testing";
 import { getRequestListener } from "@hono/node-server";
 import { Logger, type INestApplication } from "@nestjs/common";
@@ -27,7 +25,7 @@ import { tableOf } from "@svc-webhooks/kit/tables";
 import { publicPackages } from "@svc-webhooks/kit/workspace";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { frameworks } from "../../site/fragments/frameworks.js";
-import { codeOf, moduleOf, preload } from "./page.js";
+import { codeOf, moduleOf, originOf, originWhile, preload } from "./page.js";
 import { projects } from "./projects.js";
 
 const require = createRequire(import.meta.url);
@@ -49,37 +47,9 @@ beforeEach(() => {
 
 const importModule = (file: string) => import(/* @vite-ignore */ file) as Promise<unknown>;
 
-async function originOf(server: Server): Promise<string> {
-  if (!server.listening) await once(server, "listening");
-  onTestFinished(() => {
-    server.close();
-    if ("closeAllConnections" in server)
-      (server as { closeAllConnections(): void }).closeAllConnections();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
-
 /** Runs code that listens, on a free port instead of its own. Resolves to its origin. */
-async function serve(name: string, code: string): Promise<string> {
-  const servers: Server[] = [];
-  const { listen } = Server.prototype as { listen: (...args: readonly unknown[]) => Server };
-  const spy = vi.spyOn(Server.prototype, "listen").mockImplementation(function (
-    this: Server,
-    ...args: readonly unknown[]
-  ) {
-    servers.push(this);
-    return listen.call(
-      this,
-      0,
-      "127.0.0.1",
-      args.find((arg) => typeof arg === "function"),
-    );
-  });
-  onTestFinished(() => spy.mockRestore());
-  await importModule(await moduleOf(name, code));
-  const [origin = ""] = await Promise.all(servers.map(originOf));
-  return origin;
-}
+const serve = async (name: string, code: string): Promise<string> =>
+  originWhile(async () => importModule(await moduleOf(name, code)));
 
 const onFastify = (code: string) =>
   'import { FastifyAdapter } from "@nestjs/platform-fastify";\n' +

@@ -1,7 +1,10 @@
+import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
+import { Server, type AddressInfo } from "node:net";
 import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
+import { onTestFinished, vi } from "vitest";
 import { isPackage } from "../../tools/build/is-package.js";
 import { codeBlocks } from "../package/readme.js";
 
@@ -46,3 +49,36 @@ Server.prototype.listen = function (...args) {
   return listen.call(this, 0, "127.0.0.1", args.find((arg) => typeof arg === "function"));
 };
 `;
+
+/** Resolves to the origin of a server, which is closed when the test ends. */
+export async function originOf(server: Server): Promise<string> {
+  if (!server.listening) await once(server, "listening");
+  onTestFinished(() => {
+    server.close();
+    if ("closeAllConnections" in server)
+      (server as { closeAllConnections(): void }).closeAllConnections();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** Runs work that starts a server, which listens on a free port instead of its own. Resolves to its origin. */
+export async function originWhile(work: () => Promise<unknown>): Promise<string> {
+  const servers: Server[] = [];
+  const { listen } = Server.prototype as { listen: (...args: readonly unknown[]) => Server };
+  const spy = vi.spyOn(Server.prototype, "listen").mockImplementation(function (
+    this: Server,
+    ...args: readonly unknown[]
+  ) {
+    servers.push(this);
+    return listen.call(
+      this,
+      0,
+      "127.0.0.1",
+      args.find((arg) => typeof arg === "function"),
+    );
+  });
+  onTestFinished(() => spy.mockRestore());
+  await work();
+  const [origin = ""] = await Promise.all(servers.map(originOf));
+  return origin;
+}

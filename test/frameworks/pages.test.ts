@@ -46,14 +46,7 @@ const stripe: ReceiverFragment = {
   imports: ['import { stripe } from "svc-webhooks/schemes";', 'import type Stripe from "stripe";'],
   options: ["scheme: stripe()"],
   secretVariable: "STRIPE_WEBHOOK_SECRET",
-  handlers: [
-    {
-      type: "invoice.paid",
-      logs: "event.id",
-      event: "Stripe.InvoicePaidEvent",
-      imports: ['import type Stripe from "stripe";'],
-    },
-  ],
+  handlers: [{ type: "invoice.paid", parameters: ["event"], body: "console.log(event.id)" }],
   events: "Stripe.Event",
   path: "/webhooks/stripe",
 };
@@ -75,7 +68,7 @@ test("NestJS has a method of typed events for another sender", async () => {
 @Injectable()
 class Handlers {
   @OnEvent("invoice.paid")
-  invoicePaid(event: Stripe.InvoicePaidEvent) {
+  invoicePaid(event: Extract<Stripe.Event, { type: "invoice.paid" }>) {
     console.log(event.id);
   }
 }

@@ -13,6 +13,6 @@ export const astro: FrameworkFragment = {
       secret: secretFunction,
       mount: `
         export const prerender = false;
-        export const POST = ({ request }: { request: Request }) => receiver.fetch(request);`,
+        export const ${receiver.takesGet ? "ALL" : "POST"} = ({ request }: { request: Request }) => receiver.fetch(request);`,
     }),
 };

@@ -15,7 +15,7 @@ export const express: FrameworkFragment = {
       ],
       mount: `
         const app = express();
-        app.post("${receiver.path}", webhooks(receiver)); // before express.json()
+        app.${receiver.takesGet ? "all" : "post"}("${receiver.path}", webhooks(receiver)); // before express.json()
         app.use(express.json());
         app.listen(3000);`,
     }),

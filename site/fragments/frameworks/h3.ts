@@ -13,7 +13,7 @@ export const h3: FrameworkFragment = {
       mount: `
         const app = new H3();
 
-        app.post("${receiver.path}", fromWebHandler((request) => receiver.fetch(request)));
+        app.${receiver.takesGet ? "all" : "post"}("${receiver.path}", fromWebHandler((request) => receiver.fetch(request)));
         serve(app, { port: 3000 });`,
     }),
 };

@@ -12,7 +12,7 @@ export const hono: FrameworkFragment = {
       imports: ['import { webhooks } from "svc-webhooks/hono";', 'import { Hono } from "hono";'],
       mount: `
         const app = new Hono();
-        app.post("${receiver.path}", webhooks(receiver));
+        app.${receiver.takesGet ? "all" : "post"}("${receiver.path}", webhooks(receiver));
 
         export default app;`,
     }),

@@ -1,6 +1,12 @@
 import { moduleOf } from "../code.js";
 import type { FrameworkFragment } from "../framework.js";
 
+/** The query of a GET request. */
+const urlOf = `url: "rawQueryString" in event
+  ? "?" + event.rawQueryString
+  : "?" + String(new URLSearchParams(event.queryStringParameters as Record<string, string> | undefined)),
+`;
+
 export const lambda: FrameworkFragment = {
   name: "lambda",
   title: "AWS Lambda",
@@ -19,7 +25,7 @@ export const lambda: FrameworkFragment = {
       mount: `
         export async function handler(event: APIGatewayProxyEvent | APIGatewayProxyEventV2) {
           const outcome = await receiver.receive({
-            method: "httpMethod" in event ? event.httpMethod : event.requestContext.http.method,
+            ${receiver.takesGet ? urlOf : ""}method: "httpMethod" in event ? event.httpMethod : event.requestContext.http.method,
             headers: "multiValueHeaders" in event ? (event.multiValueHeaders ?? event.headers) : event.headers,
             body: Buffer.from(event.body ?? "", event.isBase64Encoded ? "base64" : "utf8"),
           });

@@ -1,6 +1,6 @@
 import { importsOf, secretIn } from "../code.js";
 import type { FrameworkFragment } from "../framework.js";
-import type { ReceiverFragment } from "../receiver.js";
+import type { HandlerFragment, ReceiverFragment } from "../receiver.js";
 
 const first = 'import { Injectable, Module } from "@nestjs/common";';
 const core = 'import { NestFactory } from "@nestjs/core";';
@@ -9,16 +9,25 @@ const core = 'import { NestFactory } from "@nestjs/core";';
 const methodOf = (type: string): string =>
   type.replaceAll(/[\W_]+(\w?)/g, (_match, letter: string) => letter.toUpperCase()) || "log";
 
+/** Returns the type of the events that a handler gets. */
+function eventOf({ type }: HandlerFragment, events: string | undefined): string {
+  if (events === undefined) return "AnyEvent";
+  // A pattern also covers types that the sender's package does not have.
+  return type.includes("*") ? "{ type: string }" : `Extract<${events}, { type: "${type}" }>`;
+}
+
 /** Returns the class whose methods handle the events, after the decorator of typed events if there is one. */
 function handlersOf({ handlers, events }: ReceiverFragment): string {
   const decorator = events === undefined ? "OnWebhook" : "OnEvent";
-  const methods = handlers.map(
-    ({ type, logs, event }) => `
+  const methods = handlers.map((handler) => {
+    const { type, parameters, body } = handler;
+    const [event = "", context] = parameters;
+    const typed = [`${event}: ${eventOf(handler, events)}`];
+    if (context !== undefined) typed.push(`${context}: DeliveryContext`);
+    return `
       @${decorator}("${type}")
-      ${methodOf(type)}(event: ${event}) {
-        console.log(${logs});
-      }`,
-  );
+      ${methodOf(type)}(${typed.join(", ")}) ${body.startsWith("{") ? body : `{ ${body}; }`}`;
+  });
   return `${events === undefined ? "" : `const OnEvent = handlerOf<${events}>();\n\n`}@Injectable()
     class Handlers {${methods.join("\n")}
     }`;
@@ -32,11 +41,13 @@ export const nest: FrameworkFragment = {
   install: "svc-webhooks    # in a NestJS project",
   module(receiver) {
     const decorator = receiver.events === undefined ? "OnWebhook" : "handlerOf";
+    const handlers = handlersOf(receiver);
+    const types = ["AnyEvent", "DeliveryContext"].filter((type) => handlers.includes(`: ${type}`));
     const imports = [
       first,
       core,
       `import { ${decorator}, WebhooksModule } from "svc-webhooks/nest";`,
-      ...receiver.handlers.flatMap((handler) => handler.imports),
+      ...(types.length > 0 ? [`import type { ${types.join(", ")} } from "svc-webhooks";`] : []),
       ...receiver.imports,
     ];
     const options = [
@@ -46,7 +57,7 @@ export const nest: FrameworkFragment = {
     ];
     return `${importsOf(imports)}
 
-${handlersOf(receiver)}
+${handlers}
 
 @Module({
   imports: [WebhooksModule.forRoot({

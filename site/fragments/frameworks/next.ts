@@ -12,6 +12,6 @@ export const next: FrameworkFragment = {
     moduleOf(receiver, {
       imports: ['import { webhooks } from "svc-webhooks/next";'],
       secret: secretFunction,
-      mount: "export const { POST } = webhooks(receiver);",
+      mount: `export const { ${receiver.takesGet ? "GET, " : ""}POST } = webhooks(receiver);`,
     }),
 };

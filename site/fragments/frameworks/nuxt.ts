@@ -7,7 +7,7 @@ export const nuxt: FrameworkFragment = {
   mountedWith: "receiver.fetch",
   tested: ["Nuxt", "4"],
   install: "svc-webhooks    # in a Nuxt project",
-  place: ({ path }) => `Create \`server/routes${path}.post.ts\`:`,
+  place: ({ path, takesGet }) => `Create \`server/routes${path}${takesGet ? "" : ".post"}.ts\`:`,
   module: (receiver) =>
     moduleOf(receiver, {
       imports: ['import { fromWebHandler } from "h3";'],

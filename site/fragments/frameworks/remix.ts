@@ -12,7 +12,8 @@ export const remix: FrameworkFragment = {
   module: (receiver) =>
     moduleOf(receiver, {
       secret: secretFunction,
-      mount:
-        "export const action = ({ request }: { request: Request }) => receiver.fetch(request);",
+      mount: `
+        export const action = ({ request }: { request: Request }) => receiver.fetch(request);
+        ${receiver.takesGet ? "export const loader = action;" : ""}`,
     }),
 };

@@ -11,6 +11,8 @@ export const sveltekit: FrameworkFragment = {
   module: (receiver) =>
     moduleOf(receiver, {
       secret: secretFunction,
-      mount: "export const POST = ({ request }: { request: Request }) => receiver.fetch(request);",
+      mount: `
+        export const POST = ({ request }: { request: Request }) => receiver.fetch(request);
+        ${receiver.takesGet ? "export const GET = POST;" : ""}`,
     }),
 };

@@ -33,6 +33,12 @@ describeWithBrowser("the search", () => {
     ["how do I test a handler", "/docs/test-your-handler"],
     ["what does an AWS Lambda function need", "/docs/frameworks/lambda"],
     ["other_delivery_id", "/docs/troubleshooting"],
+    ["stripe webhook nestjs", "/senders/stripe/nest"],
+    ["github webhooks express", "/senders/github/express"],
+    ["stripe", "/docs/senders/stripe"],
+    ["stripe webhook", "/docs/senders/stripe"],
+    ["nestjs", "/docs/frameworks/nest"],
+    ["express", "/docs/frameworks/express"],
   ])('lists for "%s" %s first', async (query, address) => {
     const { origin } = await serveSite();
     const page = await openPage(origin);
@@ -44,7 +50,7 @@ describeWithBrowser("the search", () => {
   test.each([
     ["rotate secret", "/docs/production"],
     ["how do I rotate a secret", "/docs/production"],
-    ["why does a copy of a delivery get 503", "/docs/decisions"],
+    ["why does a copy of a delivery get 503", "/docs/outcomes"],
   ])('lists for "%s" %s among the first three', async (query, address) => {
     const { origin } = await serveSite();
     const page = await openPage(origin);
