@@ -6,15 +6,15 @@ import { projectsOf } from "./projects.js";
 import { filesOf } from "./suites.js";
 
 /**
- * Configures the suites of `test:browser`, `test:chaos` and the rehearsal of a release in one run, for `.ci/run`: they
- * mostly wait, each for something else.
+ * Configures the suites of `test:browser`, `test:chaos` and the rehearsal of a release in one run, for `.ci/run`. Each
+ * file starts several processes, so more workers would only make all of them slower.
  */
 export default defineConfig({
   ...base,
   test: {
     ...base.test,
     ...chaosSettings,
-    maxWorkers: 3 * availableParallelism(),
+    maxWorkers: availableParallelism() + 1,
     projects: projectsOf([...filesOf("release"), ...filesOf("browser"), ...chaosFiles]),
   },
 });

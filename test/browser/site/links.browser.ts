@@ -8,7 +8,7 @@ import { sized } from "@svc-webhooks/kit/sized";
 import { beforeAll, describe, expect, test } from "vitest";
 import { readmes } from "../../package/readme.js";
 import { redirects } from "../../../site/redirects.js";
-import { builtBelow, builtSite, fileAt, pagesIn } from "./site.js";
+import { builtBelow, builtSite, fileAt, pagesIn, samplesIn } from "./site.js";
 
 type Node = DefaultTreeAdapterMap["node"];
 
@@ -67,7 +67,7 @@ function problemOf(site: string, base: string, page: string, link: string): stri
 }
 
 const deadIn = (site: string, base: string) =>
-  pagesIn(site).flatMap((page) =>
+  samplesIn(site).flatMap((page) =>
     pageAt(join(site, page)).links.flatMap((link) => {
       const problem = problemOf(site, base, page, link);
       return problem === undefined ? [] : [`${page}: ${link}: ${problem}`];
@@ -134,7 +134,7 @@ describe("the built site", () => {
 
   test("has no link to a page, an element or a file that does not exist", () => {
     expect(deadIn(site, "/")).toEqual([]);
-    const links = pagesIn(site).flatMap((page) => pageAt(join(site, page)).links);
+    const links = samplesIn(site).flatMap((page) => pageAt(join(site, page)).links);
     expect(links.length).toBeGreaterThan(5_000);
   });
 

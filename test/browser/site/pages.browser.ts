@@ -7,7 +7,7 @@ import type { Page } from "playwright-core";
 import { eachNth, ends } from "@svc-webhooks/kit/sized";
 import { expect, test } from "vitest";
 import { redirects } from "../../../site/redirects.js";
-import { builtSite, pagesIn, serveSite } from "./site.js";
+import { builtSite, pagesIn, samplesIn, serveSite } from "./site.js";
 
 const widths = [1440, 390] as const;
 const schemes = ["light", "dark"] as const;
@@ -75,7 +75,7 @@ describeWithBrowser("the pages of the site", () => {
     });
     const wide: string[] = [];
     const isOld = (file: string) => Object.hasOwn(redirects, file.replace(/\.html$/, ""));
-    const files = pagesIn(await builtSite()).filter((file) => !isOld(file));
+    const files = samplesIn(await builtSite()).filter((file) => !isOld(file));
     for (const file of eachNth(files, 6)) {
       await show(page, `/${file.replace(/(?:index)?\.html$/, "")}`);
       if (await scrollsSideways(page)) wide.push(file);

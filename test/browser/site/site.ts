@@ -4,6 +4,7 @@ import { gzipSync } from "node:zlib";
 import { oncePerRun } from "@svc-webhooks/kit/once-per-run";
 import { node, root } from "@svc-webhooks/kit/programs";
 import { listen } from "@svc-webhooks/kit/servers";
+import { isFull } from "@svc-webhooks/kit/sized";
 
 const folder = join(root, "site");
 
@@ -41,6 +42,13 @@ export function fileAt(site: string, path: string): string | undefined {
 /** Returns the paths of the built pages: `docs/why.html`. */
 export const pagesIn = (site: string): readonly string[] =>
   readdirSync(site, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".html"));
+
+/**
+ * Returns the paths of the built pages, of which those of one sender stand for all pairs of a sender and a framework,
+ * unless the suites have their full size.
+ */
+export const samplesIn = (site: string): readonly string[] =>
+  pagesIn(site).filter((file) => isFull || !/^senders\/(?!stripe\/)/.test(file));
 
 const types: Readonly<Record<string, string>> = {
   ".css": "text/css",
