@@ -15,10 +15,11 @@ const { role, connectionString, queue, inOrder, inTransaction } = JSON.parse(
   process.argv[2] ?? "",
 ) as Settings;
 
-const pool = new Pool({ connectionString, max: 20, connectionTimeoutMillis: 5_000 });
+const pool = new Pool({ connectionString, max: 20, connectionTimeoutMillis: 10_000 });
 pool.on("error", () => {});
 const store = postgresStore(pool);
-const boss = bossOf(connectionString);
+// On a busy machine, a connection takes seconds, and shorter limits would make all processes connect again and again.
+const boss = bossOf(connectionString, { connectionTimeoutMillis: 10_000 });
 const keyOf = (event: unknown) => String((event as { readonly key?: string }).key);
 const inbox = pgBossInbox(boss, {
   queue,

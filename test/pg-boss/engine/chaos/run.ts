@@ -191,7 +191,7 @@ export async function runChaos(load: Load): Promise<Result> {
   const proxy = await tcpProxy(database.port);
   const pool = new Pool({ connectionString, connectionTimeoutMillis: 5_000 });
   pool.on("error", () => {});
-  const boss = bossOf(connectionString);
+  const boss = bossOf(connectionString, { connectionTimeoutMillis: 10_000 });
   await boss.start();
   await migrate(pool);
   await pool.query(`create table effects
@@ -203,8 +203,6 @@ export async function runChaos(load: Load): Promise<Result> {
   const options = { queue, retry: { limit: 1_000, mostMs: 2_000 } };
   const inbox = pgBossInbox(boss, { ...options, ...(inOrder && { partitionBy: () => "" }) });
   await inbox.setup();
-  // pg-boss allows no heartbeat below 10 s.
-  await pool.query("update pgboss.queue set heartbeat_seconds = 3 where name = $1", [queue]);
 
   const script = await bundled(fileURLToPath(new URL("process.ts", import.meta.url)));
   const placeOf = (role: Settings["role"]) =>
