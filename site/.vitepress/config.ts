@@ -14,6 +14,7 @@ import {
   markdownAddressOf,
   repositoryPages,
   root,
+  senderPage,
   senders,
 } from "../pages.js";
 import { withPolicy } from "../policy.js";
@@ -89,8 +90,8 @@ export default defineConfig({
       page.frontmatter["markdown"] = markdownAddressOf(file);
     }
     if (isRepositorys) page.frontmatter["source"] = forgeLink(file);
-    const [, sender] = /^docs\/senders\/([\w-]+)\.md$/.exec(file) ?? [];
-    if (sender !== undefined && senders.includes(sender)) page.frontmatter["sender"] = sender;
+    const sender = senders.find((name) => senderPage(name) === file);
+    if (sender !== undefined) page.frontmatter["sender"] = sender;
   },
   transformHtml: (html, file) => withPolicy(withNotFound(html, file, base)),
   buildEnd({ outDir }) {

@@ -1,11 +1,11 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { format } from "prettier";
-import { root, senderPage, siteLink } from "../pages.js";
+import { addressOf, root, senderPage } from "../pages.js";
 import type { FrameworkFragment } from "./framework.js";
 import { frameworks } from "./frameworks.js";
 import { serviceReceiver, type ReceiverFragment } from "./receiver.js";
-import { senderOf } from "./senders.js";
+import type { SenderFragment } from "./senders.js";
 
 /** The index of the frameworks' pages. */
 export const frameworkIndex = "docs/frameworks/README.md";
@@ -36,12 +36,9 @@ function installOf(
   const senders = imports.flatMap((declaration) => typesOnly.exec(declaration)?.[1] ?? []);
   const typed = [...(types === undefined ? [] : [types]), ...senders];
   const prefix = manager === "deno" ? "npm:" : "";
-  return [
-    `${command} ${install}`,
-    ...(typed.length > 0
-      ? [`${command} --save-dev ${typed.map((name) => prefix + name).join(" ")}`]
-      : []),
-  ].join("\n");
+  const first = `${command} ${install}`;
+  if (typed.length === 0) return first;
+  return `${first}\n${command} --save-dev ${typed.map((name) => prefix + name).join(" ")}`;
 }
 
 /** Returns the install line and the file that mounts a receiver in a framework, as Markdown. */
@@ -93,12 +90,14 @@ export async function adapterReadme(framework: FrameworkFragment): Promise<strin
 }
 
 /** Returns the page of a sender in a framework, which only the site has. Its links are addresses of the site. */
-export async function pairPage(framework: FrameworkFragment, sender: string): Promise<string> {
-  const { title, before, receiver, after } = senderOf(sender);
-  const own = siteLink("site/index.md", `../${senderPage(sender)}`);
-  const more = siteLink("site/index.md", `../${pageOf(framework)}`);
+export async function pairPage(
+  framework: FrameworkFragment,
+  { name, title, before, receiver, after }: SenderFragment,
+): Promise<string> {
+  const own = `/${addressOf(senderPage(name))}`;
+  const more = `/${addressOf(pageOf(framework))}`;
   return `${[
-    `---\nsender: ${sender}\nframework: ${framework.name}\n---`,
+    `---\nsender: ${name}\nframework: ${framework.name}\n---`,
     `# ${title} in ${framework.title}`,
     before,
     await mountingOf(framework, receiver),

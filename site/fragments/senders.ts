@@ -4,6 +4,8 @@ import type { HandlerFragment, ReceiverFragment } from "./receiver.js";
 
 /** A sender's page, in parts. Its links are addresses of the site. */
 export interface SenderFragment {
+  /** The name in addresses: `stripe`. */
+  readonly name: string;
   /** `Stripe webhooks` */
   readonly title: string;
   /** The text before the code. */
@@ -76,6 +78,7 @@ export function senderOf(name: string): SenderFragment {
       .trim()
       .replaceAll(/\]\(([^)\s]+)\)/g, (_link, link: string) => `](${siteLink(page, link)})`);
   return {
+    name,
     title: titleOf(page),
     before: linked(before).replace(/:$/, "."),
     receiver: receiverIn(code, mounting),

@@ -147,7 +147,7 @@ test("only the pairs of Firebase need packages from elsewhere, and nothing else 
 
 test("each pair has a page, whose links lead to pages of the site", async () => {
   expect(pages).toHaveLength(frameworks.length * names.length);
-  const page = await pairPage(fragmentOf("nest"), "stripe");
+  const page = await pairPage(fragmentOf("nest"), senderOf("stripe"));
   expect(page).toContain("# Stripe webhooks in NestJS\n");
   expect(page).toContain(" --save-dev stripe\n");
   expect(page).toContain("](/docs/reconcile#stripe)");

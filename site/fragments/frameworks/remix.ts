@@ -1,5 +1,5 @@
-import { moduleOf, secretFunction } from "../code.js";
 import type { FrameworkFragment } from "../framework.js";
+import { actionModule } from "./action.js";
 
 export const remix: FrameworkFragment = {
   name: "remix",
@@ -9,11 +9,5 @@ export const remix: FrameworkFragment = {
   install: "svc-webhooks    # in a Remix project",
   place: ({ path }) =>
     `Add a resource route, \`app/routes/${path.slice(1).replaceAll("/", ".")}.ts\`:`,
-  module: (receiver) =>
-    moduleOf(receiver, {
-      secret: secretFunction,
-      mount: `
-        export const action = ({ request }: { request: Request }) => receiver.fetch(request);
-        ${receiver.takesGet ? "export const loader = action;" : ""}`,
-    }),
+  module: actionModule,
 };
