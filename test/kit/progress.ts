@@ -12,6 +12,15 @@ export class Progress {
     for (const one of this.#waiting) if (one.count <= this.#count) one.resolve();
   }
 
+  /** Does work after every number of further steps, until the signal is aborted. */
+  async every(steps: number, signal: AbortSignal, work: () => Promise<unknown>): Promise<void> {
+    for (;;) {
+      await this.after(steps, signal);
+      if (signal.aborted) return;
+      await work();
+    }
+  }
+
   /**
    * Resolves after this number of further steps, or when the signal is aborted.
    *

@@ -100,16 +100,11 @@ export interface Crashes {
 export function crashRepeatedly({ crash }: World, progress: Progress, every = Infinity): Crashes {
   let count = 0;
   const stopped = new AbortController();
-  const crashing = async () => {
+  const all = progress.every(every, stopped.signal, async () => {
     if (!crash) return;
-    while (!stopped.signal.aborted) {
-      await progress.after(every, stopped.signal);
-      if (stopped.signal.aborted) return;
-      await crash();
-      count += 1;
-    }
-  };
-  const all = crashing();
+    await crash();
+    count += 1;
+  });
   return {
     count: () => count,
     stop() {

@@ -33,15 +33,10 @@ export function struckQueue(
   let strikes = 0;
   const stopped = new AbortController();
   const { signal } = stopped;
-  const strikeAgain = async () => {
-    while (!signal.aborted) {
-      await progress.after(every, signal);
-      if (signal.aborted) return;
-      strikes += 1;
-      await strike(strikes);
-    }
-  };
-  const striking = strikeAgain();
+  const striking = progress.every(every, signal, () => {
+    strikes += 1;
+    return strike(strikes);
+  });
   const queue = openQueue(port, { isPatient: true });
   onTestFinished(async () => {
     stopped.abort();

@@ -130,21 +130,19 @@ function unleash(
     }
     await Promise.all(pending.values());
   };
-  const disturb = async () => {
-    for (let strikes = 1; !signal.aborted; strikes += 1) {
-      await progress.after(strikeEvery, signal);
-      if (signal.aborted) return;
-      if (strikes % 3 === 0) {
-        counts.silences += 1;
-        database.silence();
-      } else {
-        counts.crashes += 1;
-        await database.crash();
-        await database.restart();
-      }
+  let strikes = 0;
+  const disturbing = progress.every(strikeEvery, signal, async () => {
+    strikes += 1;
+    if (strikes % 3 === 0) {
+      counts.silences += 1;
+      database.silence();
+    } else {
+      counts.crashes += 1;
+      await database.crash();
+      await database.restart();
     }
-  };
-  const ended = Promise.all([rage(), disturb()]);
+  });
+  const ended = Promise.all([rage(), disturbing]);
   return {
     counts,
     async stop() {
