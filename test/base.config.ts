@@ -31,8 +31,8 @@ export default defineConfig({
     testTimeout: 600_000,
     hookTimeout: 600_000,
     expect: { poll: { timeout: 300_000 } },
-    // Many tests wait for servers and processes, so more files than cores run at a time.
-    maxWorkers: 2 * availableParallelism(),
+    // Tests also wait for servers and processes. More workers than this only make all of them slower.
+    maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: LongestFirst },
   },
 });
