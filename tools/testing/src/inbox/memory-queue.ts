@@ -112,6 +112,17 @@ export class MemoryQueue {
     return undefined;
   }
 
+  /** Starts runs of up to `count` jobs that can run now, oldest first. */
+  takeUpTo(count: number): readonly Run[] {
+    const runs: Run[] = [];
+    while (runs.length < count) {
+      const run = this.take();
+      if (!run) break;
+      runs.push(run);
+    }
+    return runs;
+  }
+
   /** Returns the time until the next waiting job is due, in milliseconds, or undefined if no job waits. */
   nextMs(): number | undefined {
     const now = this.clock.monotonic();
