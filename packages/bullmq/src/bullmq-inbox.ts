@@ -1,6 +1,7 @@
 import type { Receiver } from "@svc-webhooks/core";
-import { assertOptions, assertValid } from "@svc-webhooks/core/adapter";
-import { defineInbox, retryDelays, type Inbox, type InboxAdmin } from "@svc-webhooks/core/inbox";
+import { assertValid } from "@svc-webhooks/core/adapter";
+import { engineOptions } from "@svc-webhooks/core/engine";
+import { defineInbox, type Inbox, type InboxAdmin } from "@svc-webhooks/core/inbox";
 import { adminOf } from "./admin/admin.js";
 import type { BullmqInboxOptions } from "./options.js";
 import { processorFor, type Processor } from "./processor.js";
@@ -69,14 +70,7 @@ export function bullmqInbox(queue: QueueLike, options: BullmqInboxOptions = {}):
     "queue",
     "`bullmqInbox` needs a Queue of bullmq 6.7 or newer.",
   );
-  assertOptions(options, ["retry", "onDiscard"]);
-  const { onDiscard } = options;
-  assertValid(
-    onDiscard === undefined || typeof onDiscard === "function",
-    "onDiscard",
-    "`onDiscard` must be a function.",
-  );
-  const retry = retryDelays(options.retry);
+  const { retry, onDiscard } = engineOptions(options, ["retry", "onDiscard"]);
   const reach = reachOf(queue);
   const methods: Pick<BullmqInbox, keyof BullmqInbox> = {
     processor(receiver) {

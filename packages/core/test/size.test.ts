@@ -117,7 +117,8 @@ test("the helpers of engines are small, minified and gzipped", async () => {
   const { length } = gzipSync(await bundled(undefined, edge, "engine"), { level: 9 });
   // Nearly half are texts of errors, and 380 the checks and classes that an app with a receiver has already. 42 read
   // where an event comes from.
-  expect(length).toBeLessThanOrEqual(1_766);
+  // The checks of the options that engines share, with those of retries, cost 614, and the loop of a worker 559.
+  expect(length).toBeLessThanOrEqual(2_939);
 });
 
 test("reconcile is small, minified and gzipped", async () => {

@@ -212,6 +212,10 @@ describe("stop", () => {
     const { passed, open } = gate<readonly string[]>();
     const { loop, calls, returned } = bench({ take: () => passed });
     const stopped = loop.stop({ deadlineMs: 1_000 });
+    let isStopped = false;
+    void stopped.then(() => (isStopped = true));
+    await settle();
+    expect(isStopped).toBe(false);
     open(["a"]);
     await stopped;
     expect(returned).toEqual(["a"]);

@@ -1,5 +1,5 @@
 import type { Receiver } from "@svc-webhooks/core";
-import { assertOptions, assertValid } from "@svc-webhooks/core/adapter";
+import { assertValid } from "@svc-webhooks/core/adapter";
 import { defineInbox, type Inbox, type InboxAdmin } from "@svc-webhooks/core/inbox";
 import { adminOf } from "./admin/admin.js";
 import type { InboxWorker, WorkOptions } from "./inbox-worker.js";
@@ -82,15 +82,6 @@ export function pgBossInbox(boss: PgBossLike, options: PgBossInboxOptions = {}):
     "boss",
     "`pgBossInbox` needs a PgBoss of pg-boss 12.38 or newer.",
   );
-  assertOptions(options, [
-    "queue",
-    "partitionBy",
-    "afterDead",
-    "retry",
-    "maxRunMs",
-    "schema",
-    "onDiscard",
-  ]);
   const queue = queueOf(boss, options);
   return Object.assign(defineInbox(enqueueIn(queue)), {
     setup: () => setUp(queue),

@@ -1,5 +1,6 @@
 import { assertOptions, assertValid } from "../checks.js";
 import type { AnyEvent } from "../events.js";
+import { isWhole } from "../lib/is-whole.js";
 import { longestDelayMs } from "../lib/times.js";
 import type { InboxEntry } from "./admin.js";
 import {
@@ -27,7 +28,9 @@ export interface EngineOptions {
 }
 
 /** The result of {@link engineOptions}. */
-export interface ResolvedEngineOptions extends Pick<EngineOptions, "partitionBy" | "onDiscard"> {
+export interface ResolvedEngineOptions {
+  readonly partitionBy: EngineOptions["partitionBy"];
+  readonly onDiscard: EngineOptions["onDiscard"];
   readonly queue: string;
   /** Whether `afterDead` is `"hold"`. */
   readonly holds: boolean;
@@ -115,6 +118,10 @@ export function concurrencyOf(options: { readonly concurrency?: number | undefin
  */
 export function deadlineOf(options: { readonly deadlineMs: number }): number {
   assertOptions(options, ["deadlineMs"]);
-  assertWhole(options.deadlineMs, "deadlineMs", 0, longestDelayMs);
+  assertValid(
+    isWhole(options.deadlineMs, 0, longestDelayMs),
+    "deadlineMs",
+    "`deadlineMs` must be a whole number of milliseconds from 0 to 2,147,483,647, such as stop({ deadlineMs: 20_000 }).",
+  );
   return options.deadlineMs;
 }

@@ -1,7 +1,7 @@
 import type { Receiver } from "@svc-webhooks/core";
-import { assertOptions, assertValid, codeOf } from "@svc-webhooks/core/adapter";
-import { within } from "@svc-webhooks/core/engine";
-import { assertWhole, errorText } from "@svc-webhooks/core/inbox";
+import { assertValid, codeOf } from "@svc-webhooks/core/adapter";
+import { concurrencyOf, deadlineOf, within } from "@svc-webhooks/core/engine";
+import { errorText } from "@svc-webhooks/core/inbox";
 import type { InboxWorker, WorkOptions } from "../inbox-worker.js";
 import type { BossJob, BossJobResult } from "../pg-boss-like.js";
 import { noListener } from "../queue/check.js";
@@ -18,12 +18,10 @@ const giveBackMs = 1_000;
 export async function startWorker(
   queue: InboxQueue,
   receiver: Pick<Receiver, "resume">,
-  options: WorkOptions = {},
+  options?: WorkOptions,
 ): Promise<InboxWorker> {
   const { boss, name } = queue;
-  assertOptions(options, ["concurrency"]);
-  const { concurrency = 16 } = options;
-  assertWhole(concurrency, "concurrency", 1, 1_000);
+  const concurrency = concurrencyOf(options);
   const { resume } = Object(receiver) as Partial<Receiver>;
   assertValid(typeof resume === "function", "receiver", "`work` needs a receiver.");
   assertValid(boss.listenerCount("error") > 0, "boss", noListener);
@@ -81,13 +79,7 @@ export async function startWorker(
 
   return {
     async stop(stopOptions) {
-      assertOptions(stopOptions, ["deadlineMs"]);
-      const { deadlineMs } = Object(stopOptions) as { readonly deadlineMs: number };
-      assertValid(
-        typeof deadlineMs === "number" && deadlineMs >= 0 && deadlineMs <= 2_147_483_647,
-        "deadlineMs",
-        "`deadlineMs` must be a number of milliseconds from 0 to 2,147,483,647, such as stop({ deadlineMs: 20_000 }).",
-      );
+      const deadlineMs = deadlineOf(stopOptions);
       after?.close();
       try {
         const ended = Promise.all(ids.map((id) => boss.offWork(name, { id, wait: true })));

@@ -1,9 +1,7 @@
 import { systemClock, type AnyEvent, type Clock, type Receiver } from "@svc-webhooks/core";
-import { assertOptions, assertValid } from "@svc-webhooks/core/adapter";
+import { concurrencyOf, engineOptions } from "@svc-webhooks/core/engine";
 import {
-  assertWhole,
   defineInbox,
-  retryDelays,
   type Inbox,
   type InboxAdmin,
   type InboxEntry,
@@ -52,7 +50,7 @@ export interface MemoryInbox extends Inbox {
    */
   readonly run: (receiver: Pick<Receiver, "resume">) => Promise<readonly Verdict[]>;
   /**
-   * Starts a worker that runs jobs as soon as they can run, up to `concurrency` at a time, 1 … 1,000,000. Default 16.
+   * Starts a worker that runs jobs as soon as they can run, up to `concurrency` at a time, 1 … 1,000. Default 16.
    *
    * @throws ConfigError `unknown_option`, `invalid_option` (as a rejection)
    */
@@ -103,23 +101,14 @@ export interface MemoryInbox extends Inbox {
  * ```
  */
 export function memoryInbox(options: MemoryInboxOptions = {}): MemoryInbox {
-  assertOptions(options, ["clock", "partitionBy", "afterDead", "retry"]);
-  const { clock = systemClock, partitionBy, afterDead = "continue" } = options;
-  assertValid(
-    partitionBy === undefined || typeof partitionBy === "function",
-    "partitionBy",
-    "`partitionBy` must be a function that returns the key of an event.",
-  );
-  assertValid(
-    afterDead === "continue" || (afterDead === "hold" && partitionBy),
-    "afterDead",
-    '`afterDead` must be "continue" or, with `partitionBy`, "hold".',
-  );
+  const resolved = engineOptions(options, ["clock", "partitionBy", "afterDead", "retry"]);
+  const { partitionBy, holds } = resolved;
+  const { clock = systemClock } = options;
   const queue = new MemoryQueue({
     clock,
     partitionBy,
-    holds: afterDead === "hold",
-    retry: withoutJitter(retryDelays(options.retry)),
+    holds,
+    retry: withoutJitter(resolved.retry),
   });
   const add: MemoryInbox["add"] = async (data, adding = {}) => queue.add(data, adding);
   const methods: Pick<MemoryInbox, keyof MemoryInbox> = {
@@ -132,12 +121,7 @@ export function memoryInbox(options: MemoryInboxOptions = {}): MemoryInbox {
       }
       return verdicts;
     },
-    async work(receiver, workOptions = {}) {
-      assertOptions(workOptions, ["concurrency"]);
-      const { concurrency = 16 } = workOptions;
-      assertWhole(concurrency, "concurrency", 1, 1_000_000);
-      return startWorker(queue, receiver, concurrency);
-    },
+    work: async (receiver, workOptions) => startWorker(queue, receiver, concurrencyOf(workOptions)),
     admin: adminOf(queue),
   };
   return Object.assign(
