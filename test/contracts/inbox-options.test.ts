@@ -1,8 +1,10 @@
 import { createReceiver } from "@svc-webhooks/core";
+import { openSqlite } from "@svc-webhooks/kit/sqlite";
 import { memoryInbox } from "@svc-webhooks/testing/inbox";
 import { bullmqInbox } from "svc-webhooks/bullmq";
 import { queuesInbox } from "svc-webhooks/cloudflare/queues";
 import { pgBossInbox } from "svc-webhooks/pg-boss";
+import { sqliteInbox } from "svc-webhooks/sqlite";
 import { describe, expect, test } from "vitest";
 
 interface Engine {
@@ -23,6 +25,10 @@ const engines: Readonly<Record<string, Engine>> = {
   bullmqInbox: {
     make: (options) => bullmqInbox(queue as never, options),
     has: ["retry", "onDiscard"],
+  },
+  sqliteInbox: {
+    make: (options) => sqliteInbox(openSqlite(), options),
+    has: ["queue", "partitionBy", "afterDead", "retry", "onDiscard"],
   },
   queuesInbox: {
     make: (options) => queuesInbox(() => ({}) as never, options),
@@ -87,6 +93,7 @@ const receiver = createReceiver({ secret: "whsec_test", on: { "*": () => {} } })
 test.each([
   ["memoryInbox", () => memoryInbox()],
   ["pgBossInbox", () => pgBossInbox(boss as never)],
+  ["sqliteInbox", () => sqliteInbox(openSqlite())],
 ])("`work` of %s refuses invalid options", async (_name, make) => {
   for (const concurrency of [0, 1_001, 1.5, "4"]) {
     const working = make().work(receiver, { concurrency } as never);

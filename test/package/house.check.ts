@@ -31,7 +31,7 @@ const folders: Readonly<Record<string, string>> = {
   "packages/client/src": "http recipes",
   "packages/redis/src": "health",
   "packages/postgres/src": "schema drivers store",
-  "packages/sqlite/src": "connection schema store",
+  "packages/sqlite/src": "connection schema store inbox",
   "packages/bullmq/src": "queue admin",
   "packages/pg-boss/src": "queue worker admin",
   "packages/otel/src": "lib signals",

@@ -16,3 +16,10 @@ export interface SqliteDatabase {
   exec(sql: string): unknown;
   prepare(sql: string): SqliteStatement;
 }
+
+/**
+ * A connection whose statements also return all rows, as those of all drivers that `sqliteStore` supports do.
+ */
+export interface SqliteInboxDatabase extends SqliteDatabase {
+  prepare(sql: string): SqliteStatement & { all(...values: SqliteValue[]): unknown };
+}

@@ -14,6 +14,7 @@ const resultCodes = {
   // Another connection with the same shared cache has a lock.
   locked: [6, "SQLITE_LOCKED"],
   readOnly: [8, "SQLITE_READONLY"],
+  full: [13, "SQLITE_FULL"],
   cannotOpen: [14, "SQLITE_CANTOPEN"],
   // Several connections opened the file at the same moment.
   protocol: [15, "SQLITE_PROTOCOL"],
@@ -74,6 +75,12 @@ const explanations: readonly Explanation[] = [
     applies: (error) => hasResult(error, "readOnly"),
     text: (message) =>
       `The database cannot be written to (${message}). Open it without \`readOnly\`, set \`PRAGMA query_only\` to off, and give this process write permission for the file, its \`-wal\` and \`-shm\` files, and their folder.`,
+  },
+  {
+    code: "disk_full",
+    applies: (error) => hasResult(error, "full"),
+    text: (message) =>
+      `There is no space for the write (${message}). Nothing was written. Free space on the disk, or raise \`PRAGMA max_page_count\` of this connection.`,
   },
   {
     code: "cannot_open",

@@ -2,6 +2,7 @@ import type { DeliveryStore, MaybePromise, StoreCall } from "@svc-webhooks/core"
 import { assertOptions, assertValid } from "@svc-webhooks/core/adapter";
 import { assertDatabase } from "./connection/assert-database.js";
 import { createConnection, transact } from "./connection/connection.js";
+import { sharedBy } from "./connection/shared.js";
 import type { SqliteDatabase } from "./database.js";
 import type { RunIdentity } from "./run-identity.js";
 import { checkDatabase } from "./schema/check.js";
@@ -134,6 +135,7 @@ export function sqliteStore<Db extends SqliteDatabase>(
   const settings = { busyTimeoutMs, synchronous };
   const connection = createConnection(db, settings, () => records.forgetStatements());
   const runs = new Runs();
+  const { running } = sharedBy(db);
 
   return {
     shared: true,
@@ -151,12 +153,14 @@ export function sqliteStore<Db extends SqliteDatabase>(
 
     complete(key, request, call) {
       if (runs.end(key, request.token)) return "owner";
-      return connection.write(() => records.change("complete", bytesOf(key), request), call);
+      const complete = () => records.change("complete", bytesOf(key), request);
+      return connection.write(complete, call, running.has(key));
     },
 
     release(key, request, call) {
       if (runs.end(key, request.token)) return false;
-      return connection.write(() => records.change("release", bytesOf(key), request), call);
+      const release = () => records.change("release", bytesOf(key), request);
+      return connection.write(release, call, running.has(key));
     },
 
     extend(key, request, call) {
@@ -180,7 +184,9 @@ export function sqliteStore<Db extends SqliteDatabase>(
       }, call),
 
     transaction(context, work) {
-      const result = runTransaction(db, records, context, work as (on: unknown) => unknown);
+      const run = () => runTransaction(db, records, context, work as (on: unknown) => unknown);
+      const { idempotencyKey } = Object(context) as RunIdentity;
+      const result = running.has(idempotencyKey) ? connection.lazily(run) : run();
       // Both members of the context are present, because `runTransaction` throws otherwise.
       runs.finish(context.idempotencyKey, context.fence ?? 0);
       return result as ReturnType<typeof work>;

@@ -183,7 +183,7 @@ test("a database without the tables names migrate, and works after it", async ()
 
 test("a database of a newer version is refused by every part", () => {
   const { db, file } = openStore();
-  db.exec("insert into svc_webhooks_versions (version) values (2)");
+  db.exec("insert into svc_webhooks_versions (version) values (3)");
   const newer = expect.objectContaining({ code: "schema_newer" });
   const other = openSqlite(file);
   const store = sqliteStore(other);

@@ -89,12 +89,17 @@ export interface Connection {
     call: StoreCall | undefined,
     isLazy?: boolean,
   ) => MaybePromise<Result>;
+  /**
+   * Runs a step whose own commits a power loss may undo, if the file has a write-ahead log. Then restores the settings
+   * of the connection, also if the step throws.
+   */
+  readonly lazily: <Result>(step: () => Result) => Result;
 }
 
 /** The longest pause before a step is repeated because the database was locked, in milliseconds. */
 const longestPauseMs = 25;
 
-/** The settings that the stores of a connection share. */
+/** The settings that the stores and inboxes of a connection share. */
 const settingsOf = new WeakMap<SqliteDatabase, ConnectionSettings>();
 
 function assertShared(db: SqliteDatabase, own: ConnectionSettings): void {
@@ -103,7 +108,7 @@ function assertShared(db: SqliteDatabase, own: ConnectionSettings): void {
     assertValid(
       other[option] === own[option],
       option,
-      `Another store on this connection has \`${option}\` ${other[option]}. Pass the same value to both, or open a connection for each.`,
+      `Another store or inbox on this connection has \`${option}\` ${other[option]}. Pass the same value to both, or open a connection for each. An inbox needs \`synchronous\` "full".`,
     );
   }
 }
@@ -176,7 +181,7 @@ function createPatience() {
  * Sets the pragmas of a connection, and returns functions that run the store's calls on it.
  *
  * @param forget called to discard the prepared statements when the application may have opened the connection again
- * @throws ConfigError `invalid_option`: another store on the connection has other settings
+ * @throws ConfigError `invalid_option`: another store or inbox on the connection has other settings
  */
 export function createConnection(
   db: SqliteDatabase,
@@ -225,12 +230,14 @@ export function createConnection(
   const readOnce = <Result>(step: () => Result): Result =>
     renewing(() => (hasLog ? step() : withoutWaiting(step)));
 
-  const writeOnce = <Result>(step: () => Result, mayBeLazy: boolean): Result => {
+  /** Whether commits may be lazy: without a log, a power loss during such a commit could corrupt the file. */
+  const mayBeLazy = () => (hasLog ||= withoutWaiting(() => pragma(db, "journal_mode") === "wal"));
+
+  const writeOnce = <Result>(step: () => Result, isLazy: boolean): Result => {
     // Leaves the errors as they are, because `renewing` and `inTurn` distinguish them.
     const write = () => transact(db, step, (statement) => statement());
     return renewing(() =>
-      // Uses NORMAL only with a write-ahead log: without it, a power loss during the commit could corrupt the file.
-      mayBeLazy && (hasLog ||= withoutWaiting(() => pragma(db, "journal_mode") === "wal"))
+      isLazy && mayBeLazy()
         ? withPragmas("PRAGMA busy_timeout=0; PRAGMA synchronous=NORMAL", settings, write)
         : withoutWaiting(write),
     );
@@ -248,6 +255,8 @@ export function createConnection(
     },
     read: (step, call) => atOnce(() => readOnce(step), call),
     write: (step, call, isLazy = false) => inTurn(() => writeOnce(step, isLazy), call),
+    lazily: (step) =>
+      explaining(mayBeLazy) ? withPragmas("PRAGMA synchronous=NORMAL", settings, step) : step(),
   };
 }
 

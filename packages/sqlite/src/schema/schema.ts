@@ -3,7 +3,7 @@ import { valuesOf } from "../connection/connection.js";
 import type { SqliteDatabase } from "../database.js";
 
 /** The version that `schema.sql` creates. */
-export const version = 1;
+export const version = 2;
 
 /** Returns the version of the store's schema in the database, or 0 if there is none. */
 export function versionIn(db: SqliteDatabase): number {

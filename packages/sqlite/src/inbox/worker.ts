@@ -1,0 +1,169 @@
+import { systemClock, type Receiver } from "@svc-webhooks/core";
+import { startLoop, type JobSource, type WorkLoop } from "@svc-webhooks/core/engine";
+import { errorText, runJob, type RetryDelays } from "@svc-webhooks/core/inbox";
+import type { Connection } from "../connection/connection.js";
+import { sharedBy } from "../connection/shared.js";
+import type { SqliteDatabase } from "../database.js";
+import { leaseMs, type Jobs, type TakenJob } from "./jobs.js";
+
+const heartbeatMs = Math.floor(leaseMs / 3);
+
+/** How often a worker looks whether another process has changed the file. It reads shared memory, not the file. */
+const pollMs = 50;
+
+/** The smallest step back of the clock that workers correct, in milliseconds. */
+const leastStepMs = 1_000;
+
+export interface WorkerOptions {
+  readonly db: SqliteDatabase;
+  readonly jobs: Jobs;
+  readonly connection: Connection;
+  readonly retry: RetryDelays;
+  readonly holds: boolean;
+  readonly concurrency: number;
+  /** Whether a power loss may undo what the worker commits. */
+  readonly isLazy: boolean;
+  readonly onError: (error: unknown) => unknown;
+}
+
+/** Runs jobs as they become due, up to `concurrency` at a time. */
+export function startWorker(
+  options: WorkerOptions,
+  receiver: Pick<Receiver, "resume">,
+): Pick<WorkLoop, "stop"> {
+  const { listeners } = sharedBy(options.db);
+  const source = new FileSource(options, receiver);
+  const loop = startLoop(source, options.concurrency);
+  const wake = () => {
+    source.look();
+    loop.wake();
+  };
+  listeners.add(wake);
+  const beat = () => void source.beat().then(wake, options.onError);
+  const heartbeat = setInterval(beat, heartbeatMs);
+  return {
+    async stop(given) {
+      // If the options are refused, the worker continues.
+      await loop.stop(given);
+      listeners.delete(wake);
+      clearInterval(heartbeat);
+    },
+  };
+}
+
+/** The jobs of a queue, as one worker takes and settles them. */
+class FileSource implements JobSource<TakenJob> {
+  readonly clock = systemClock;
+  readonly onError: WorkerOptions["onError"];
+  readonly #options: WorkerOptions;
+  readonly #receiver: Pick<Receiver, "resume">;
+  readonly #worker = crypto.randomUUID();
+  readonly #active = new Set<TakenJob>();
+  #version: unknown;
+  /** No job is due before this time, in epoch milliseconds, unless the file changes. */
+  #dueAt = -Infinity;
+  #renewedAt = systemClock.monotonic();
+  /** The lowest difference so far between the clock of the machine and the monotonic one. */
+  #offsetMs = Infinity;
+
+  constructor(options: WorkerOptions, receiver: Pick<Receiver, "resume">) {
+    this.#options = options;
+    this.#receiver = receiver;
+    this.onError = options.onError;
+  }
+
+  readonly nextMs = (): number => pollMs;
+
+  /** Makes the next `take` look for jobs, although no other connection has changed the file. */
+  look(): void {
+    this.#dueAt = -Infinity;
+  }
+
+  readonly take = async (free: number): Promise<readonly TakenJob[]> => {
+    const { jobs, connection, retry } = this.#options;
+    const version = connection.glance(jobs.version);
+    if (version === this.#version && Date.now() < this.#dueAt) return [];
+    this.#version = version;
+    this.#dueAt = connection.glance(() => jobs.nextDueAt()) ?? -Infinity;
+    if (Date.now() < this.#dueAt) return [];
+    const taken = await this.#write(() => {
+      // After a freeze, the own leases have ended too. They are renewed, so that they do not count as a dead worker's.
+      if (systemClock.monotonic() - this.#renewedAt >= heartbeatMs) this.#renew();
+      return jobs.take(this.#worker, free, retry);
+    });
+    this.look();
+    return taken;
+  };
+
+  readonly perform = async (
+    job: TakenJob,
+    signal: AbortSignal,
+    isGivenBack: () => boolean,
+  ): Promise<void> => {
+    const { db, retry, isLazy } = this.#options;
+    const { running, listeners } = sharedBy(db);
+    const { key } = Object(job.data) as { readonly key?: unknown };
+    const attempt = { number: job.attempts + 1, of: retry };
+    this.#active.add(job);
+    if (isLazy && typeof key === "string") running.add(key);
+    try {
+      const verdict = await runJob(this.#receiver, job.data, { attempt, signal });
+      if (!isGivenBack()) await this.#settle(job, verdict);
+    } finally {
+      this.#active.delete(job);
+      running.delete(String(key));
+      // The version does not change with commits of the own connection.
+      for (const listener of listeners) listener();
+    }
+  };
+
+  async #settle(job: TakenJob, verdict: Awaited<ReturnType<typeof runJob>>): Promise<void> {
+    const { jobs, connection, retry, holds } = this.#options;
+    const worker = this.#worker;
+    if (verdict.action === "done") {
+      // A store in this file has removed the job with its commit. Another store has not.
+      const isLeft = await connection.read(() => jobs.owns(worker, job), undefined);
+      if (isLeft) await this.#write(() => jobs.remove(worker, job));
+    } else if (verdict.action === "dead") {
+      const text = errorText(verdict.error);
+      await this.#write(() => jobs.bury(worker, job, text, retry.limit, holds));
+    } else if (verdict.isUnused) {
+      await this.#write(() => jobs.giveBack(worker, job));
+    } else {
+      const { afterMs = 0, error } = verdict;
+      await this.#write(() => jobs.delay(worker, job, afterMs, errorText(error)));
+    }
+  }
+
+  readonly giveBack = (given: readonly TakenJob[]): Promise<void> =>
+    this.#write(() => given.forEach((job) => this.#options.jobs.giveBack(this.#worker, job)));
+
+  /** Renews the leases of the running jobs. An idle worker writes nothing. */
+  async beat(): Promise<void> {
+    const { jobs, connection } = this.#options;
+    const isAhead = this.#isSetBack() && connection.glance(jobs.hasLater) !== false;
+    if (this.#active.size === 0 && !isAhead) return;
+    await this.#write(() => {
+      this.#renew();
+      if (isAhead) jobs.followClock();
+    });
+  }
+
+  #renew(): void {
+    for (const job of this.#active) this.#options.jobs.extend(this.#worker, job);
+    this.#renewedAt = systemClock.monotonic();
+  }
+
+  /** Returns whether the clock was set back. The first call returns true: it may have been set back before. */
+  #isSetBack(): boolean {
+    const offsetMs = Date.now() - systemClock.monotonic();
+    const isBack = this.#offsetMs - offsetMs > leastStepMs;
+    this.#offsetMs = isBack ? offsetMs : Math.min(this.#offsetMs, offsetMs);
+    return isBack;
+  }
+
+  async #write<Result>(step: () => Result): Promise<Result> {
+    const { connection, isLazy } = this.#options;
+    return connection.write(step, undefined, isLazy);
+  }
+}
