@@ -11,7 +11,7 @@ const nodeOf = (version: string) => ["--yes", "--package", `node@${version}`, "n
 
 // Node includes SQLite from 22.13, without a flag.
 test.each(ends(["22.13.0", "24", "26"]))(
-  "the SQLite store passes its contract over node:sqlite on Node %s",
+  "the SQLite store and inbox pass their contracts over node:sqlite on Node %s",
   async (version) => {
     const command = [...npxStart, ...nodeOf(version), "--test"];
     const { exitCode, passed, all, output } = await casesOver({ driver: "node:sqlite", command });

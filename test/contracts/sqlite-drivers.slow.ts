@@ -7,7 +7,7 @@ const bun = createRequire(import.meta.url).resolve("bun/bin/bun.exe");
 test.each<Driver>([
   { driver: "@photostructure/sqlite", command: [process.execPath, "--test"] },
   { driver: "bun:sqlite", command: [bun, "test", "--timeout", "600000"] },
-])("the SQLite store passes its contract over $driver", async (driver) => {
+])("the SQLite store and inbox pass their contracts over $driver", async (driver) => {
   const { exitCode, passed, all, output } = await casesOver(driver);
   expect(passed === all ? "" : output).toBe("");
   expect([exitCode, all > 80]).toEqual([0, true]);

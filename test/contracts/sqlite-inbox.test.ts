@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { DatabaseSync } from "@photostructure/sqlite";
 import { outsideDirectory } from "@svc-webhooks/kit/programs";
-import { sqliteInboxUnderTest } from "@svc-webhooks/kit/sqlite-inbox";
+import { sqliteInboxUnderTest } from "./runners/sqlite-inbox.mjs";
 import { inboxContract } from "@svc-webhooks/testing/inbox";
 import { describe, it } from "vitest";
 

@@ -2,7 +2,9 @@ import { deepEqual, equal, match, throws } from "node:assert/strict";
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { migrate, sqliteStore } from "@svc-webhooks/sqlite";
+import { inboxContract } from "@svc-webhooks/testing/inbox";
 import { storeContract } from "@svc-webhooks/testing/store";
+import { sqliteInboxUnderTest } from "./sqlite-inbox.mjs";
 
 const { describe, it } = await import(process.versions.bun ? "bun:test" : "node:test");
 
@@ -50,6 +52,23 @@ const makeStore = () => {
   return { store, advance: (ms) => db.prepare(age).run(ms, ms), close: () => db.close() };
 };
 storeContract({ describe, it }, `the SQLite store over ${driver}`, makeStore, { modelRuns: 50 });
+
+for (const hasStore of [true, false]) {
+  const makeInbox = (settings) => {
+    const file = newFile();
+    return sqliteInboxUnderTest(() => open(file, false), settings, hasStore);
+  };
+  const store = hasStore ? "the store of its file" : "a store elsewhere";
+  // The cases run together, because most of them wait for a lease or a pause.
+  const together = (name, run) =>
+    process.versions.bun ? describe.concurrent(name, run) : describe(name, { concurrency: 5 }, run);
+  inboxContract(
+    { describe: together, it },
+    `the SQLite inbox over ${driver} with ${store}`,
+    makeInbox,
+    { order: true },
+  );
+}
 
 const key = "0".repeat(32);
 const request = { token: "a", leaseMs: 30_000, retainMs: 604_800_000 };
