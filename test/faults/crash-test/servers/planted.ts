@@ -13,6 +13,7 @@ const {
   PORT,
   SIGNING_SECRET = "",
   LEASE_MS = "30000",
+  CLAIM_MS = "1500",
 } = process.env;
 
 const planted = [...mistakes, outsideOfFormA, ...correct].find(({ name }) => name === HANDLER);
@@ -30,6 +31,7 @@ const receiver = createReceiver({
   // A crash takes half a second, in which the other handlers must not be timed out.
   handlerTimeoutMs: planted.isSlow ? 1_000 : 8_000,
   leaseMs: Number(LEASE_MS),
+  storeTimeouts: { claim: Number(CLAIM_MS) },
   logger: { info() {}, warn() {}, error() {} },
   on: { "*": planted.handler({ pool, store, ...apiAt(String(API_URL)), longMs: 1_020 }) },
 });
