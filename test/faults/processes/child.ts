@@ -24,13 +24,15 @@ export interface Child {
  * Starts a process with these settings, and awaits its first message, which is its port.
  *
  * @param withinMs the time after which a process that has sent no message is killed, in milliseconds. Default: none
+ * @param node the program that runs the script. Default: this Node
  */
 export async function startChild(
   script: string,
   settings: object,
   withinMs?: number,
+  node: string = globalThis.process.execPath,
 ): Promise<Child> {
-  const process = spawn(globalThis.process.execPath, [script, JSON.stringify(settings)], {
+  const process = spawn(node, [script, JSON.stringify(settings)], {
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });
   const ended = once(process, "exit").then(() =>
