@@ -32,7 +32,10 @@ export function startWorker(
   receiver: Pick<Receiver, "resume">,
 ): Pick<WorkLoop, "stop"> {
   const { listeners } = sharedBy(options.db);
-  const source = new FileSource(options, receiver);
+  const source = new FileSource(options, receiver, () => {
+    // The version of the file does not change with commits of the own connection.
+    for (const listener of listeners) if (listener !== wake) listener();
+  });
   const loop = startLoop(source, options.concurrency);
   const wake = () => {
     source.look();
@@ -57,6 +60,7 @@ class FileSource implements JobSource<TakenJob> {
   readonly onError: WorkerOptions["onError"];
   readonly #options: WorkerOptions;
   readonly #receiver: Pick<Receiver, "resume">;
+  readonly #wakeOthers: () => void;
   readonly #worker = crypto.randomUUID();
   readonly #active = new Set<TakenJob>();
   #version: unknown;
@@ -66,9 +70,11 @@ class FileSource implements JobSource<TakenJob> {
   /** The lowest difference so far between the clock of the machine and the monotonic one. */
   #offsetMs = Infinity;
 
-  constructor(options: WorkerOptions, receiver: Pick<Receiver, "resume">) {
+  /** @param wakeOthers called when a job has ended, for the other workers of the connection */
+  constructor(options: WorkerOptions, receiver: Pick<Receiver, "resume">, wakeOthers: () => void) {
     this.#options = options;
     this.#receiver = receiver;
+    this.#wakeOthers = wakeOthers;
     this.onError = options.onError;
   }
 
@@ -101,7 +107,7 @@ class FileSource implements JobSource<TakenJob> {
     isGivenBack: () => boolean,
   ): Promise<void> => {
     const { db, retry, isLazy } = this.#options;
-    const { running, listeners } = sharedBy(db);
+    const { running } = sharedBy(db);
     const { key } = Object(job.data) as { readonly key?: unknown };
     const attempt = { number: job.attempts + 1, of: retry };
     this.#active.add(job);
@@ -112,8 +118,8 @@ class FileSource implements JobSource<TakenJob> {
     } finally {
       this.#active.delete(job);
       running.delete(String(key));
-      // The version does not change with commits of the own connection.
-      for (const listener of listeners) listener();
+      this.look();
+      this.#wakeOthers();
     }
   };
 
