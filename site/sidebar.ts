@@ -156,7 +156,7 @@ export const groups: Readonly<Record<string, readonly Group[]>> = {
         "nest",
       ),
     ],
-    ["Queues", examples("inbox-postgres", "inbox-redis", "inbox-workers")],
+    ["Queues", examples("inbox-sqlite", "inbox-postgres", "inbox-redis", "inbox-workers")],
     ["Edge", examples("hono-workers", "cloudflare-worker")],
     ["Next.js", examples("next-app", "next-pages")],
     ["Senders' SDKs", verifiedEvents],

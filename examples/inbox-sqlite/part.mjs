@@ -1,0 +1,15 @@
+// The connection of the server to the demo; a real server has none of this.
+
+/** Reports something to the demo. */
+export const report = (message) => process.send?.(message);
+
+/** Reports that a handler has begun. The demo may kill the process there. */
+export async function begun(emailId) {
+  if (!process.connected) return;
+  report({ emailId });
+  if (process.env.STOPS_AT === emailId) await new Promise(() => {});
+}
+
+// The demo has exited, perhaps while this process was still loading its modules, so this process ends too.
+process.once("disconnect", () => process.exit());
+if (process.send && !process.connected) process.exit();
