@@ -6,7 +6,8 @@ import { createSandbox, type Sandbox } from "@svc-webhooks/sandbox";
 import { openInBrowser } from "@svc-webhooks/sandbox/command";
 import { createApp } from "./app.js";
 import type { Arguments } from "./arguments.js";
-import { scenes, type Demo } from "./scenes.js";
+import type { Demo } from "./scene.js";
+import { scenes } from "./scenes.js";
 import { createStage } from "./stage.js";
 import { heading, print, request, verdict } from "./timeline.js";
 
@@ -69,11 +70,11 @@ export async function playLoop({ serve = false, open = false }: Arguments): Prom
   }
   const events = stage.handled.size;
   const twice = Array.from(stage.handled.values()).filter((times) => times !== 1).length;
-  if (events !== 46 || twice > 0)
-    problems.push(`${events} of 46 events handled, ${twice} of them twice`);
+  if (events !== 52 || twice > 0)
+    problems.push(`${events} of 52 events handled, ${twice} of them twice`);
 
   for (const problem of problems) print(`✗ ${problem}`);
-  verdict(problems.length === 0, `23 emails, 46 events: ${events - twice} handled exactly once.`);
+  verdict(problems.length === 0, `26 emails, 52 events: ${events - twice} handled exactly once.`);
   if (isServed) {
     stage.broken.add("Broken");
     const isStopped = stopped();

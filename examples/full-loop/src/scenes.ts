@@ -1,21 +1,7 @@
-import type { Client } from "@svc-webhooks/client";
+import { storedAndKilled } from "./queue-scene.js";
+import type { Scene } from "./scene.js";
 import type { Stage } from "./stage.js";
 import { heading, note } from "./timeline.js";
-
-/** The parts that all scenes share. */
-export interface Demo {
-  /** A client that prints its requests. */
-  readonly client: Client;
-  /** A client that prints nothing. */
-  readonly quietly: Client;
-  readonly stage: Stage;
-  readonly endpointId: string;
-  /** The secrets that the receiver accepts. It reads them again for each delivery. */
-  readonly secrets: { readonly id: string; readonly key: string }[];
-}
-
-/** Plays one scene. Resolves to the problem, if there was one. */
-export type Scene = (demo: Demo) => Promise<string | undefined>;
 
 const email = (subject: string) => ({
   from: "shop@example.test",
@@ -102,4 +88,5 @@ export const scenes: readonly Scene[] = [
   redelivered,
   rotation,
   refused,
+  storedAndKilled,
 ];

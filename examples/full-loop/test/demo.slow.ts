@@ -25,8 +25,12 @@ describe("npm run demo", () => {
     ["a rotation loses nothing", /40 events handled, [1-9]\d* attempts refused on the way, 0 lost/],
     ["a forged signature is refused", /401 signature_mismatch/],
     ["a copy is recognized", /200 duplicate/],
+    [
+      "what is stored runs once, in order, after a kill",
+      /200 enqueued\n(.*\n)+ +It runs Receipt 1, Receipt 2, Receipt 3\.\n.* 200 enqueued\n.*not run again/,
+    ],
     ["the page is named", /^Watch it in a browser: http:\/\/127\.0\.0\.1:\d+\/$/m],
-    ["each event is handled once", /^23 emails, 46 events: 46 handled exactly once\.$/m],
+    ["each event is handled once", /^26 emails, 52 events: 52 handled exactly once\.$/m],
   ])("%s", async (_fact, line) => {
     expect((await output).stdout).toMatch(line);
   });
