@@ -98,6 +98,11 @@ test.each([
   { entry: "@svc-webhooks/redis", type: "RedisStoreOptions" },
   { entry: "@svc-webhooks/postgres", type: "PostgresStoreOptions" },
   { entry: "@svc-webhooks/sqlite", type: "SqliteStoreOptions" },
+  {
+    entry: "@svc-webhooks/sqlite",
+    type: "SqliteInboxOptions",
+    head: "option of the inbox",
+  },
   { entry: "@svc-webhooks/cloudflare", type: "DurableObjectStoreOptions" },
   {
     entry: "@svc-webhooks/cloudflare/queues",

@@ -40,7 +40,7 @@ function assertTexts(problems: unknown): asserts problems is readonly string[] {
   throw new Failure(
     "inbox_failed",
     "`check` of --admin did not return a list of texts.",
-    "Export an inbox of svc-webhooks/pg-boss or svc-webhooks/bullmq.",
+    "Export an inbox of svc-webhooks/sqlite, svc-webhooks/pg-boss or svc-webhooks/bullmq.",
   );
 }
 
