@@ -17,10 +17,13 @@ for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => (ending ??=
 
 async function shutDown() {
   const closed = new Promise((resolve) => server.close(resolve));
+  // A connection whose last response is sent would otherwise stay open for 5 s.
+  server.keepAliveTimeout = 1;
+  setTimeout(() => server.closeAllConnections(), 20_000);
   // The order matters: a receiver that drains refuses the jobs that are still taken.
   await worker.stop({ deadlineMs: 20_000 });
   await receiver.drain({ deadlineMs: 5_000 });
-  server.closeAllConnections();
+  // Deliveries are stored before their responses are sent; the server closes after that.
   await closed;
   db.close();
   process.exit();
