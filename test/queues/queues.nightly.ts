@@ -10,6 +10,7 @@ const packages = [
   "graphile-worker@0.17.3",
   "pg@8.23.1",
   "@types/pg@8.23.1",
+  "amqplib@2.3.1",
   "@aws-sdk/client-sqs@3.1175.0",
   "@types/aws-lambda@8.10.164",
   "inngest@4.24.0",
@@ -30,7 +31,7 @@ describe("docs/queues.md", () => {
     "its code compiles against the packages of the queues, with %s",
     async (compiler) => {
       const blocks = codeBlocks("docs/queues.md");
-      expect(blocks).toHaveLength(9);
+      expect(blocks).toHaveLength(10);
       expect(await errorsOf(compiler, folder, blocks)).toBe("");
     },
   );
