@@ -67,7 +67,7 @@ export const pagesAndSources: readonly string[] = [...readmes(), ...sources()];
 
 /** Packages that only some suites install, outside the workspace. */
 const installedElsewhere =
-  /"(?:firebase-functions\/|pg-boss"|@pg-boss\/|@bull-board\/|graphile-worker"|@aws-sdk\/|inngest"|@temporalio\/|@restatedev\/|@trigger\.dev\/|testcontainers")/;
+  /"(?:amqplib"|firebase-functions\/|pg-boss"|@pg-boss\/|@bull-board\/|graphile-worker"|@aws-sdk\/|inngest"|@temporalio\/|@restatedev\/|@trigger\.dev\/|testcontainers")/;
 
 /** Returns whether a block compiles and runs with the packages of the workspace. */
 export const isInstalledHere = ({ code }: CodeBlock): boolean => !installedElsewhere.test(code);
