@@ -110,7 +110,8 @@ function mistakesIn(db: DatabaseSyncInstance, pages: number, { acknowledged, eve
     const mayRun = live.map(({ due_at }) => due_at !== null);
     if (mayRun.some((may, index) => may !== (index === 0))) mistakes.push(`the order of ${part}`);
   }
-  if (rows("pragma quick_check").length !== 1) mistakes.push("a damaged file");
+  const found = JSON.stringify(rows("pragma integrity_check"));
+  if (found !== '[{"integrity_check":"ok"}]') mistakes.push(found);
   return mistakes;
 }
 

@@ -332,6 +332,44 @@ test("jobs that still run at the deadline of stop are given back without an atte
   await until(isEmpty(db), "the job is done");
 });
 
+test("a job that a draining receiver refuses waits, without an attempt", async () => {
+  const { send, inbox } = open();
+  await send("a");
+  const draining = { resume: () => Promise.resolve({ code: "draining", status: 503 }) };
+  const worker = await inbox.work(draining as never);
+  onTestFinished(() => worker.stop({ deadlineMs: 0 }));
+  await until(async () => (await inbox.admin.stats()).delayed === 1, "the job waits");
+  const found: number[] = [];
+  for await (const { attempts } of inbox.admin.list({ state: "delayed" })) found.push(attempts);
+  expect(found).toEqual([0]);
+});
+
+test("a long list does not block the process", async () => {
+  const { db, inbox } = open();
+  db.exec(`insert into svc_webhooks_jobs (queue, key, stored_at, due_at, job)
+    with recursive n(i) as (select 1 union all select i + 1 from n where i < 1000)
+    select 'webhooks', randomblob(16), 1, 1, '{}' from n`);
+  let turns = 0;
+  const turning = setInterval(() => (turns += 1), 0);
+  onTestFinished(() => clearInterval(turning));
+  let count = 0;
+  for await (const { state } of inbox.admin.list({ state: "ready" }))
+    count += state === "ready" ? 1 : 0;
+  expect(count).toBe(1_000);
+  expect(turns).toBeGreaterThan(0);
+});
+
+test.each([
+  ["a key that is no blob", "'00'", 0],
+  ["a key of another length", "x'00'", 0],
+  ["a negative number of attempts", "randomblob(16)", -1],
+])("the table refuses %s", (_what, key, attempts) => {
+  const { db } = open();
+  const sql = `insert into svc_webhooks_jobs (queue, key, stored_at, attempts, job)
+    values ('webhooks', ${key}, 1, ${attempts}, '{}')`;
+  expect(() => db.exec(sql)).toThrow(/CHECK constraint failed/);
+});
+
 describe("mistakes", () => {
   test.each([
     ["durability", { durability: "none" }],

@@ -47,10 +47,25 @@ export interface Result {
   readonly twice: number;
   readonly outOfOrder: number;
   readonly left: number;
+  /** The ends of processes that nobody killed. */
+  readonly exits: readonly string[];
+  /** The letters of events that are not bad. */
+  readonly innocent: readonly string[];
   /** The errors of the dead letters that were left after those of bad events had been repaired and released. */
   readonly dead: readonly (string | undefined)[];
   readonly summary: string;
 }
+
+/** The numbers of a run without a mistake. */
+export const eachOnce: Omit<Result, "summary"> = {
+  lost: 0,
+  twice: 0,
+  outOfOrder: 0,
+  left: 0,
+  dead: [],
+  exits: [],
+  innocent: [],
+};
 
 const leaseMs = 10_000;
 
@@ -61,16 +76,17 @@ const startMs = 60_000;
 class Place {
   readonly #world: InboxWorld;
   readonly #role: Settings["role"];
-  readonly #counts: Counts;
+  readonly #exits: string[];
   #isOver = false;
   #started: Promise<void> = Promise.resolve();
   process!: ChildProcess;
   port = 0;
 
-  constructor(world: InboxWorld, role: Settings["role"], counts: Counts) {
+  /** @param exits receives the ends of processes that nobody killed */
+  constructor(world: InboxWorld, role: Settings["role"], exits: string[]) {
     this.#world = world;
     this.#role = role;
-    this.#counts = counts;
+    this.#exits = exits;
   }
 
   start(): Promise<void> {
@@ -88,9 +104,9 @@ class Place {
       if (attemptsLeft === 0) throw error;
       return this.#start(attemptsLeft - 1);
     }
-    this.process.once("exit", () => {
+    this.process.once("exit", (code, signal) => {
       if (this.#isOver) return;
-      this.#counts["kills"] = (this.#counts["kills"] ?? 0) + 1;
+      if (signal !== "SIGKILL") this.#exits.push(`${this.#role}: ${String(code ?? signal)}`);
       void this.start();
     });
   }
@@ -123,6 +139,7 @@ function unleash(
   const count = (kind: string) => (counts[kind] = (counts[kind] ?? 0) + 1);
   const strike = async (place: Place) => {
     if (!random.chance(0.4)) {
+      count("kills");
       place.process.kill("SIGKILL");
       return;
     }
@@ -197,7 +214,8 @@ export async function runChaos(load: Load, world: InboxWorld): Promise<Result> {
   const { seed, events, strikes = 0 } = load;
   const { admin, isBad = () => false } = world;
   const counts: Counts = { kills: 0, freezes: 0 };
-  const placeOf = (role: Settings["role"]) => new Place(world, role, counts);
+  const exits: string[] = [];
+  const placeOf = (role: Settings["role"]) => new Place(world, role, exits);
   const acceptors = [placeOf("acceptor"), placeOf("acceptor")];
   const places = [...acceptors, placeOf("worker"), placeOf("worker"), placeOf("worker")];
   await Promise.all(places.map((place) => place.start()));
@@ -278,6 +296,8 @@ export async function runChaos(load: Load, world: InboxWorld): Promise<Result> {
     outOfOrder,
     left: await left(),
     dead,
+    exits,
+    innocent: [...letters].filter((id) => !isBad(Number(id.slice(4)))),
   };
   await Promise.all(places.map((one) => one.end()));
   await world.close();

@@ -19,7 +19,8 @@ const store = sqliteStore(db, { busyTimeoutMs: 60_000 });
 const keyOf = (event: unknown) => String((event as { readonly key?: string }).key);
 const inbox = sqliteInbox(db, {
   busyTimeoutMs: 60_000,
-  retry: { limit: 4, firstMs: 50, mostMs: 400 },
+  // Enough attempts for an event whose worker is killed again and again.
+  retry: { limit: 6, firstMs: 500, mostMs: 2_000 },
   ...(inOrder && { partitionBy: keyOf }),
 });
 migrate(db);

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { assertValid } from "@svc-webhooks/core/adapter";
 import { assertQuery, releaseLetters } from "@svc-webhooks/core/engine";
 import type { InboxAdmin, InboxEntry } from "@svc-webhooks/core/inbox";
@@ -34,6 +35,8 @@ export function adminOf(
         last = seq;
         yield entry;
       }
+      // A long list does not block the process.
+      await nextTurn();
     }
   }
   const dead = (until: number, after = 0) => entries((last) => jobs.dead(last, until), after);

@@ -178,8 +178,8 @@ export class Jobs {
     this.#values("owns", key, worker, attempts).length > 0;
   readonly extend = (worker: string, { key, attempts }: TakenJob): boolean =>
     this.#run("extend", Date.now() + leaseMs, key, worker, attempts);
-  readonly giveBack = (worker: string, { key, attempts }: TakenJob): boolean =>
-    this.#run("giveBack", Date.now(), key, worker, attempts);
+  readonly giveBack = (worker: string, { key, attempts }: TakenJob, afterMs: number): boolean =>
+    this.#run("giveBack", Date.now() + afterMs, key, worker, attempts);
   readonly remove = (worker: string, { key, attempts }: TakenJob): boolean =>
     this.#run("remove", key, worker, attempts);
   delay(worker: string, { key, attempts }: TakenJob, afterMs: number, error: string): boolean {

@@ -1,6 +1,6 @@
 import { systemClock, type Receiver } from "@svc-webhooks/core";
 import { startLoop, type JobSource, type WorkLoop } from "@svc-webhooks/core/engine";
-import { errorText, runJob, type RetryDelays } from "@svc-webhooks/core/inbox";
+import { errorText, runJob, type RetryDelays, type Verdict } from "@svc-webhooks/core/inbox";
 import type { Connection } from "../connection/connection.js";
 import { sharedBy } from "../connection/shared.js";
 import type { SqliteDatabase } from "../database.js";
@@ -10,6 +10,9 @@ const heartbeatMs = Math.floor(leaseMs / 3);
 
 /** How often a worker looks whether another process has changed the file. It reads shared memory, not the file. */
 const pollMs = 50;
+
+/** How long a job that the receiver has refused waits, in milliseconds. */
+const refusedMs = 1_000;
 
 /** The smallest step back of the clock that workers correct, in milliseconds. */
 const leastStepMs = 1_000;
@@ -67,6 +70,8 @@ class FileSource implements JobSource<TakenJob> {
   /** No job is due before this time, in epoch milliseconds, unless the file changes. */
   #dueAt = -Infinity;
   #renewedAt = systemClock.monotonic();
+  /** Whether a renewal waits for a locked file. */
+  #isRenewing = false;
   /** The lowest difference so far between the clock of the machine and the monotonic one. */
   #offsetMs = Infinity;
 
@@ -114,7 +119,7 @@ class FileSource implements JobSource<TakenJob> {
     if (isLazy && typeof key === "string") running.add(key);
     try {
       const verdict = await runJob(this.#receiver, job.data, { attempt, signal });
-      if (!isGivenBack()) await this.#settle(job, verdict);
+      if (!isGivenBack()) await this.#settle(job, verdict, signal);
     } finally {
       this.#active.delete(job);
       running.delete(String(key));
@@ -123,7 +128,7 @@ class FileSource implements JobSource<TakenJob> {
     }
   };
 
-  async #settle(job: TakenJob, verdict: Awaited<ReturnType<typeof runJob>>): Promise<void> {
+  async #settle(job: TakenJob, verdict: Verdict, signal: AbortSignal): Promise<void> {
     const { jobs, connection, retry, holds } = this.#options;
     const worker = this.#worker;
     if (verdict.action === "done") {
@@ -134,7 +139,9 @@ class FileSource implements JobSource<TakenJob> {
       const text = errorText(verdict.error);
       await this.#write(() => jobs.bury(worker, job, text, retry.limit, holds));
     } else if (verdict.isUnused) {
-      await this.#write(() => jobs.giveBack(worker, job));
+      // A receiver that drains refuses the job again and again.
+      const afterMs = signal.aborted ? 0 : refusedMs;
+      await this.#write(() => jobs.giveBack(worker, job, afterMs));
     } else {
       const { afterMs = 0, error } = verdict;
       await this.#write(() => jobs.delay(worker, job, afterMs, errorText(error)));
@@ -142,17 +149,23 @@ class FileSource implements JobSource<TakenJob> {
   }
 
   readonly giveBack = (given: readonly TakenJob[]): Promise<void> =>
-    this.#write(() => given.forEach((job) => this.#options.jobs.giveBack(this.#worker, job)));
+    this.#write(() => given.forEach((job) => this.#options.jobs.giveBack(this.#worker, job, 0)));
 
   /** Renews the leases of the running jobs. An idle worker writes nothing. */
   async beat(): Promise<void> {
     const { jobs, connection } = this.#options;
+    if (this.#isRenewing) return;
     const isAhead = this.#isSetBack() && connection.glance(jobs.hasLater) !== false;
     if (this.#active.size === 0 && !isAhead) return;
-    await this.#write(() => {
-      this.#renew();
-      if (isAhead) jobs.followClock();
-    });
+    this.#isRenewing = true;
+    try {
+      await this.#write(() => {
+        this.#renew();
+        if (isAhead) jobs.followClock();
+      });
+    } finally {
+      this.#isRenewing = false;
+    }
   }
 
   #renew(): void {
