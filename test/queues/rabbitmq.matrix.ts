@@ -120,7 +120,7 @@ describeWithRabbitmq("RabbitMQ", () => {
         },
         async deadLetters() {
           const reading = await channelOf();
-          const found: { key: string; error?: string }[] = [];
+          const found: { key: string; error: string | undefined }[] = [];
           for (;;) {
             const message = await reading.channel.get(`${name}.dead`);
             if (!message) break;
